@@ -1,0 +1,1 @@
+"""Judges: evidence in, predictions out. Installed as ``scifigqual_bench.judges``."""

@@ -1,0 +1,169 @@
+"""Open a PDF and read what is on its pages: lines of text, images, vector graphics.
+
+All coordinates are PDF points from the top left corner of the page as displayed (rotation applied); pages count
+from 1. Bad files end in a :class:`PdfError` with a stable code, never in a traceback of the PDF library.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+Rect = tuple[float, float, float, float]
+"""x0, y0, x1, y1."""
+
+
+class PdfError(Exception):
+    """A PDF that can't be read.
+
+    Attributes:
+        code: ``pdf-missing``, ``pdf-empty``, ``pdf-not-a-pdf``, ``pdf-damaged``, ``pdf-encrypted``, ``pdf-no-pages``.
+    """
+
+    def __init__(self, code: str, message: str):
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Span:
+    """A run of text in one font."""
+
+    text: str
+    bbox: Rect
+    size: float
+    font: str
+    bold: bool
+    italic: bool
+    superscript: bool
+
+
+@dataclass(frozen=True)
+class Line:
+    """A printed line: spans that share a baseline within one column.
+
+    Attributes:
+        index: Position within the page in the PDF's own order.
+        block: The PDF library's block number on the page.
+        direction: Writing direction (cos, sin); (1, 0) is horizontal.
+    """
+
+    page: int
+    index: int
+    block: int
+    bbox: Rect
+    spans: tuple[Span, ...]
+    direction: tuple[float, float] = (1.0, 0.0)
+
+    @property
+    def text(self) -> str:
+        """Text of the line, spans joined as printed."""
+        return "".join(span.text for span in self.spans)
+
+    @property
+    def size(self) -> float:
+        """Font size of most of the line's characters, in points."""
+        sizes: dict[float, int] = {}
+        for span in self.spans:
+            size = round(span.size, 1)
+            sizes[size] = sizes.get(size, 0) + len(span.text.strip())
+        return max(sizes, key=lambda s: (sizes[s], s)) if sizes else 0.0
+
+    @property
+    def bold(self) -> bool:
+        """Whether most of the line's characters are bold."""
+        heavy = sum(len(span.text.strip()) for span in self.spans if span.bold)
+        return heavy * 2 > sum(len(span.text.strip()) for span in self.spans)
+
+    @property
+    def horizontal(self) -> bool:
+        """Whether the line runs from left to right."""
+        return self.direction[0] > 0.99
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A vector path: its box, and whether it is filled and stroked.
+
+    Attributes:
+        fill: Fill colour as RGB in 0..1, None when not filled.
+        stroke: Stroke colour as RGB in 0..1, None when not stroked.
+        items: Number of segments.
+    """
+
+    bbox: Rect
+    fill: tuple[float, float, float] | None
+    stroke: tuple[float, float, float] | None
+    items: int
+
+
+@dataclass
+class Page:
+    """What is on one page."""
+
+    number: int
+    width: float
+    height: float
+    lines: list[Line] = field(default_factory=list)
+    images: list[Rect] = field(default_factory=list)
+    drawings: list[Drawing] = field(default_factory=list)
+    text_layer: str = "native"
+
+
+@dataclass
+class Document:
+    """A PDF that has been read.
+
+    Attributes:
+        path: The file.
+        sha256: Hash of its bytes.
+        pages: All pages, in order.
+        problems: Faults that did not stop reading, as (code, message, page).
+    """
+
+    path: Path
+    sha256: str
+    pages: list[Page]
+    metadata_title: str | None = None
+    problems: list[tuple[str, str, int | None]] = field(default_factory=list)
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file's bytes, read in blocks."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+@contextmanager
+def open_pdf(path: Path) -> Iterator[object]:
+    """Open a PDF with PyMuPDF and close it again.
+
+    Raises:
+        PdfError: The file is missing, empty, no PDF, damaged, encrypted or without pages.
+    """
+    import pymupdf
+
+    pymupdf.TOOLS.mupdf_display_errors(False)
+    pymupdf.TOOLS.mupdf_display_warnings(False)
+    if not path.is_file():
+        raise PdfError("pdf-missing", f"{path.name}: no such file")
+    if path.stat().st_size == 0:
+        raise PdfError("pdf-empty", f"{path.name}: the file is empty (0 bytes)")
+    with path.open("rb") as handle:
+        if b"%PDF-" not in handle.read(1024):
+            raise PdfError("pdf-not-a-pdf", f"{path.name}: not a PDF (no %PDF- header in the first 1,024 bytes)")
+    try:
+        document = pymupdf.open(path, filetype="pdf")
+    except Exception as error:  # PyMuPDF raises several types, some of them bare RuntimeError
+        raise PdfError("pdf-damaged", f"{path.name}: can't be opened as a PDF ({error})") from None
+    try:
+        if document.needs_pass:
+            raise PdfError("pdf-encrypted", f"{path.name}: needs a password; decrypt it first")
+        if document.page_count == 0:
+            raise PdfError("pdf-no-pages", f"{path.name}: has no pages")
+        yield document
+    finally:
+        document.close()
