@@ -167,3 +167,83 @@ def open_pdf(path: Path) -> Iterator[object]:
         yield document
     finally:
         document.close()
+
+
+def read_document(path: Path) -> Document:
+    """Read every page of a PDF.
+
+    A page that can't be read becomes an empty page and a problem; the others are read all the same.
+
+    Args:
+        path: The PDF file.
+
+    Returns:
+        The pages with their lines, image boxes and vector paths.
+
+    Raises:
+        PdfError: The file can't be opened at all (see :func:`open_pdf`).
+    """
+    with open_pdf(path) as pdf:
+        document = Document(path=path, sha256=sha256_of(path), pages=[])
+        title = (pdf.metadata or {}).get("title") or ""
+        document.metadata_title = title.strip() or None
+        for index in range(pdf.page_count):
+            try:
+                page = _read_page(pdf[index], index + 1)
+            except Exception as error:  # PyMuPDF: several types; one bad page must not cost the others
+                page = Page(number=index + 1, width=0.0, height=0.0)
+                message = f"{path.name}, page {index + 1}: can't be read ({error})"
+                document.problems.append(("page-unreadable", message, index + 1))
+            document.pages.append(page)
+    return document
+
+
+def _read_page(page: object, number: int) -> Page:
+    import pymupdf
+
+    if page.rotation:
+        page.remove_rotation()
+    flags = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE
+    result = Page(number=number, width=page.rect.width, height=page.rect.height)
+    for block in page.get_text("dict", flags=flags)["blocks"]:
+        for line in block.get("lines", ()):
+            spans = tuple(_span(span) for span in line["spans"] if span["text"])
+            if any(span.text.strip() for span in spans):
+                result.lines.append(
+                    Line(
+                        page=number,
+                        index=len(result.lines),
+                        block=block["number"],
+                        bbox=tuple(line["bbox"]),
+                        spans=spans,
+                        direction=tuple(line["dir"]),
+                    )
+                )
+    frame = page.rect
+    for info in page.get_image_info():
+        box = pymupdf.Rect(info["bbox"]) & frame
+        if not box.is_empty:
+            result.images.append(tuple(box))
+    for path in page.get_drawings():
+        result.drawings.append(
+            Drawing(
+                bbox=tuple(path["rect"]),
+                fill=path.get("fill"),
+                stroke=path.get("color"),
+                items=len(path["items"]),
+            )
+        )
+    return result
+
+
+def _span(span: dict) -> Span:
+    flags = span["flags"]
+    return Span(
+        text=span["text"],
+        bbox=tuple(span["bbox"]),
+        size=span["size"],
+        font=span["font"],
+        bold=bool(flags & 16) or "bold" in span["font"].lower(),
+        italic=bool(flags & 2),
+        superscript=bool(flags & 1),
+    )
