@@ -332,9 +332,25 @@ class Figure(Record):
     provenance: Provenance | None = None
 
 
+class PaperMeta(Record):
+    """What is known of a paper apart from its PDF.
+
+    Attributes:
+        file: File name of the PDF, where the paper id is not its stem.
+    """
+
+    paper_id: str = Field(min_length=1)
+    file: str | None = None
+    title: str | None = None
+    venue: str | None = None
+    year: int | None = Field(default=None, ge=1900, le=2200)
+    topic: str | None = None
+
+
 class DroppedFigure(Record):
     """A figure that was found and did not enter the dataset, with the reason."""
 
+    figure_id: str
     paper_id: str
     number: str | None = None
     page: int | None = None

@@ -1,1 +1,1 @@
-"""."""
+"""Is a prediction file what it claims to be."""

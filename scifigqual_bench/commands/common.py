@@ -1,0 +1,49 @@
+"""What the commands share: exit codes, and how an error reaches a person."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+
+from scifigqual_bench.errors import InputError
+
+OK = 0
+INPUT_ERROR = 1
+"""Nothing was written: the input has faults, each printed."""
+WITH_PROBLEMS = 3
+"""The output was written, and something in it needs a person; 2 is argparse's."""
+
+SHOWN = 20
+
+
+def run(command: Callable[[], int]) -> int:
+    """Run a command; faults of the input are printed, one a line, without a traceback.
+
+    Anything but an :class:`InputError`, a file that can't be used or a missing package is a fault of the program and
+    keeps its traceback.
+    """
+    try:
+        return command()
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return 130
+    except InputError as error:
+        problems = error.problems
+    except (OSError, ImportError) as error:
+        problems = [str(error)]
+    for problem in problems:
+        print(f"error: {problem}", file=sys.stderr)
+    return INPUT_ERROR
+
+
+def print_problems(title: str, problems: Iterable[str], where: str | None = None) -> None:
+    """Print problems to stderr, the first of them in full; ``where`` tells where the others are."""
+    lines = list(problems)
+    if not lines:
+        return
+    print(f"{title} ({len(lines)}):", file=sys.stderr)
+    for line in lines[:SHOWN]:
+        print(f"  {line}", file=sys.stderr)
+    if len(lines) > SHOWN:
+        rest = f" in {where}" if where else ""
+        print(f"  ... and {len(lines) - SHOWN} more{rest}", file=sys.stderr)

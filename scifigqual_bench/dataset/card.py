@@ -1,0 +1,104 @@
+"""The dataset card: YAML that ``load_dataset`` and the Hub read, and a page for people."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from datasets import DatasetInfo, SplitInfo
+from datasets.info import DatasetInfosDict
+from datasets.splits import SplitDict
+from datasets.utils.metadata import MetadataConfigs
+from huggingface_hub import DatasetCardData
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from scifigqual_bench import __version__
+from scifigqual_bench.dataset.folder import MARKER
+from scifigqual_bench.dataset.schema import dataset_features
+from scifigqual_bench.rubric import DIMENSIONS
+
+SPLIT_MEANING = {
+    "rated": "figures with gold from people's ratings",
+    "unrated": "figures without ratings",
+}
+
+
+@dataclass(frozen=True)
+class SplitSummary:
+    """Size of a split."""
+
+    name: str
+    figures: int
+    papers: int
+    image_bytes: int
+    file_bytes: int
+
+    @property
+    def meaning(self) -> str:
+        """What the split holds, in words."""
+        return SPLIT_MEANING[self.name]
+
+
+def _markdown(text: str) -> str:
+    """Escape what Markdown or HTML would read as markup."""
+    return re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", text)
+
+
+def _code(text: str) -> str:
+    """Text for a Python string literal in a code block."""
+    return re.sub(r'[\\"`\n\r]', "", text)
+
+
+def render_card(
+    name: str, splits: Sequence[SplitSummary], papers: dict[str, int], dropped: int, problems: int, dpi: int
+) -> str:
+    """The card's text.
+
+    Args:
+        name: Name of the dataset folder.
+        splits: The splits that hold rows.
+        papers: Number of papers by status.
+        dropped: Figures that were left out.
+        problems: Lines in ``problems.jsonl``.
+        dpi: Resolution of the crops.
+    """
+    info = DatasetInfo(features=dataset_features())
+    info.splits = SplitDict()
+    for split in splits:
+        info.splits.add(SplitInfo(split.name, num_bytes=split.image_bytes, num_examples=split.figures))
+    info.dataset_size = sum(split.image_bytes for split in splits)
+    info.download_size = sum(split.file_bytes for split in splits)
+    data = DatasetCardData(
+        pretty_name=name,
+        tags=[MARKER, "scientific-figures"],
+        task_categories=["image-text-to-text", "visual-question-answering"],
+        size_categories=[_size_category(sum(split.figures for split in splits))],
+    )
+    DatasetInfosDict({"default": info}).to_dataset_card_data(data)
+    files: list[dict[str, Any]] = [{"split": s.name, "path": f"data/{s.name}-*.parquet"} for s in splits]
+    MetadataConfigs({"default": {"data_files": files}}).to_dataset_card_data(data)
+
+    environment = Environment(
+        loader=PackageLoader("scifigqual_bench.dataset", "."), undefined=StrictUndefined, keep_trailing_newline=True
+    )
+    environment.filters |= {"md": _markdown, "code": _code}
+    page = environment.get_template("card.md.j2").render(
+        name=name,
+        version=__version__,
+        splits=splits,
+        papers={status: papers.get(status, 0) for status in ("ok", "partial", "failed")},
+        dropped=dropped,
+        problems=problems,
+        dpi=dpi,
+        dimensions=DIMENSIONS,
+    )
+    return f"---\n{data.to_yaml()}\n---\n\n{page}"
+
+
+def _size_category(rows: int) -> str:
+    for limit, label in ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M")):
+        if rows < limit:
+            return label
+    return "n>1M"
