@@ -48,7 +48,7 @@ def _markdown(text: str) -> str:
 
 def _code(text: str) -> str:
     """Text for a Python string literal in a code block."""
-    return re.sub(r'[\\"`\n\r]', "", text)
+    return re.sub(r"[^\w. /-]", "_", text)
 
 
 def render_card(
@@ -64,6 +64,7 @@ def render_card(
         problems: Lines in ``problems.jsonl``.
         dpi: Resolution of the crops.
     """
+    name = " ".join(name.split())
     info = DatasetInfo(features=dataset_features())
     info.splits = SplitDict()
     for split in splits:
