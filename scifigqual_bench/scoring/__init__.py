@@ -1,1 +1,19 @@
-"""."""
+"""Scoring: NumPy in, numbers out (SPEC 5 and 6). Needs neither a model nor the data set library."""
+
+from scifigqual_bench.scoring.agreement import STATISTICS, TOLERANCE, Agreement, Estimate, agreement
+from scifigqual_bench.scoring.errors import InputProblem, ScoringInputError
+from scifigqual_bench.scoring.report import Report, score
+from scifigqual_bench.scoring.tables import format_table
+
+__all__ = [
+    "STATISTICS",
+    "TOLERANCE",
+    "Agreement",
+    "Estimate",
+    "InputProblem",
+    "Report",
+    "ScoringInputError",
+    "agreement",
+    "format_table",
+    "score",
+]

@@ -1,0 +1,271 @@
+"""How well scores agree with gold (SPEC 5): pure functions, arrays in, numbers out.
+
+Every statistic is a function of *weighted cells*: the distinct (prediction, gold) pairs and how often each occurs. One
+set of weights is one sample, so a thousand bootstrap samples cost one matrix of weights and no loop, and the point
+estimate is the case in which each figure weighs 1. Cost grows with the number of distinct pairs, not of figures.
+
+Scores are decimals (integers, or means with a few decimals) held in binary floats. They are rounded to
+:data:`DECIMALS` on entry, so that equal decimals tie in ranks however they were computed, and Within-1 allows
+:data:`TOLERANCE`, so that 4.4 and 3.4 are one apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+Floats = NDArray[np.float64]
+
+DECIMALS = 12
+"""Decimals that two scores must share to be the same score."""
+TOLERANCE = 1e-9
+"""Slack of Within-1: far above the error of a binary float, far below the last decimal of a gold mean."""
+
+LINEAR = ("mae", "within_1", "bias", "rmse", "kappa")
+RANK = ("spearman", "kendall")
+STATISTICS = ("mae", "within_1", "spearman", "bias", "rmse", "kendall", "kappa")
+"""Statistics in the order of tables: mean absolute error; share with ``|prediction - gold| <= 1``; Spearman rank
+correlation; mean of prediction - gold (positive = lenient); root mean squared error; Kendall tau-b; Cohen's kappa with
+quadratic weights on scores rounded half to even."""
+
+
+def decimal(values: ArrayLike) -> Floats:
+    """Values rounded to :data:`DECIMALS`, so that equal decimals are equal floats.
+
+    >>> bool(0.1 + 0.2 == 0.3), bool(decimal(0.1 + 0.2) == decimal(0.3))
+    (False, True)
+    """
+    return np.round(np.asarray(values, dtype=np.float64), DECIMALS)
+
+
+def within(a: ArrayLike, b: ArrayLike, points: float = 1.0, tolerance: float = TOLERANCE) -> NDArray[np.bool_]:
+    """Whether two scores are at most ``points`` apart, in the arithmetic of decimals.
+
+    >>> bool(abs(4.4 - 3.4) <= 1), bool(within(4.4, 3.4)), bool(within(4.4001, 3.4))
+    (False, True, False)
+    """
+    return np.abs(np.subtract(a, b)) <= points + tolerance
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The distinct (prediction, gold) pairs of a sample and the papers in which they occur.
+
+    Cells are sorted by prediction, then by gold. Build one with :meth:`build`.
+
+    Attributes:
+        x: Distinct predictions, ascending, shape (X,).
+        g: Distinct golds, ascending, shape (G,).
+        ix: Index into ``x`` of each cell, shape (M,).
+        ig: Index into ``g`` of each cell, shape (M,).
+        members: How many figures of each paper lie in each cell, shape (M, papers).
+    """
+
+    x: Floats
+    g: Floats
+    ix: NDArray[np.intp]
+    ig: NDArray[np.intp]
+    members: sparse.csr_array
+
+    @classmethod
+    def build(
+        cls, predictions: ArrayLike, golds: ArrayLike, papers: ArrayLike | None = None, n_papers: int = 1
+    ) -> Cells:
+        """Count the cells of a sample.
+
+        Args:
+            predictions: Scores, shape (n,), without NaN.
+            golds: Gold, shape (n,), without NaN.
+            papers: Number of each figure's paper, 0..n_papers-1, shape (n,). None puts all figures into one.
+            n_papers: Number of papers, those without a figure in this sample included.
+        """
+        x, ix = np.unique(decimal(predictions), return_inverse=True)
+        g, ig = np.unique(decimal(golds), return_inverse=True)
+        if ix.shape != ig.shape or ix.ndim != 1:
+            raise ValueError(f"predictions and golds must be equally long lists, got shapes {ix.shape} and {ig.shape}")
+        pairs, cell = np.unique(ix * max(g.size, 1) + ig, return_inverse=True)
+        paper = np.zeros(ix.size, dtype=np.intp) if papers is None else np.asarray(papers)
+        members = sparse.csr_array((np.ones(ix.size), (cell, paper)), shape=(pairs.size, n_papers))
+        return cls(x, g, pairs // max(g.size, 1), pairs % max(g.size, 1), members)
+
+    @property
+    def n(self) -> int:
+        """Figures in the sample."""
+        return int(self._figures.sum())
+
+    @cached_property
+    def n_papers(self) -> int:
+        """Papers with a figure in the sample."""
+        return int(np.count_nonzero(self._figures))
+
+    @cached_property
+    def _figures(self) -> Floats:
+        return self.members.sum(axis=0)
+
+    @cached_property
+    def _moments(self) -> sparse.csr_array:
+        """Sums per paper of |d|, d^2, within 1, d, then of the rounded scores, their squares and product; (9, P)."""
+        x, g = self.x[self.ix], self.g[self.ig]
+        d = x - g
+        a, b = np.rint(x), np.rint(g)
+        # Sparse, because a threaded dense product of so flat a matrix costs more than it saves.
+        return sparse.csr_array([np.abs(d), d * d, within(x, g), d, a, b, a * a, b * b, a * b]) @ self.members
+
+    @cached_property
+    def _by_x(self) -> sparse.csr_array:
+        return _indicator(self.ix, self.x.size)
+
+    @cached_property
+    def _by_g(self) -> sparse.csr_array:
+        return _indicator(self.ig, self.g.size)
+
+    def statistics(self, weights: Floats, names: Sequence[str] = STATISTICS) -> dict[str, Floats]:
+        """Statistics of many samples at once.
+
+        Args:
+            weights: How often each paper is in each sample, shape (papers, samples).
+            names: Some of :data:`STATISTICS`.
+
+        Returns:
+            By name an array of shape (samples,); NaN where the statistic is undefined for a sample: all of them
+            without any figure, Spearman and Kendall on a constant, kappa when both sides are the same constant.
+        """
+        n = self._figures @ weights
+        with np.errstate(invalid="ignore", divide="ignore"):
+            values = self._linear(weights, n) if set(names) & set(LINEAR) else {}
+            if set(names) & set(RANK):
+                w = self.members @ weights
+                wx, wg = self._by_x @ w, self._by_g @ w
+                if "spearman" in names:
+                    values["spearman"] = self._spearman(w, wx, wg, n)
+                if "kendall" in names:
+                    values["kendall"] = self._kendall(w, wx, wg, n)
+        return {name: values[name] for name in names}
+
+    def _linear(self, weights: Floats, n: Floats) -> dict[str, Floats]:
+        absolute, square, close, signed, a, b, aa, bb, ab = self._moments @ weights / n
+        # With quadratic weights Cohen's kappa is 1 - E[(a-b)^2] / E[(a-b')^2] with a and b' independent, and both
+        # expectations are moments: no table of counts is needed.
+        expected = aa + bb - 2 * a * b
+        return {
+            "mae": absolute,
+            "within_1": close,
+            "bias": signed,
+            "rmse": np.sqrt(square),
+            "kappa": np.where(expected > TOLERANCE, 1 - (aa + bb - 2 * ab) / expected, np.nan),
+        }
+
+    def _spearman(self, w: Floats, wx: Floats, wg: Floats, n: Floats) -> Floats:
+        # The mid-rank of a value, less the mean rank (n+1)/2: both sides then have mean zero.
+        rx = np.cumsum(wx, axis=0) - (wx + n) / 2
+        rg = np.cumsum(wg, axis=0) - (wg + n) / 2
+        covariance = (rx * (self._by_x @ (w * rg[self.ig]))).sum(axis=0)
+        return covariance / np.sqrt((wx * rx * rx).sum(axis=0) * (wg * rg * rg).sum(axis=0))
+
+    def _kendall(self, w: Floats, wx: Floats, wg: Floats, n: Floats) -> Floats:
+        # Concordant minus discordant pairs: predictions in ascending order, the golds of lower predictions so far kept
+        # as a table that is summed up from below.
+        excess = np.zeros_like(n)
+        lower = np.zeros_like(wg)
+        for start, stop in zip(*self._x_bounds, strict=True):
+            rows, weight = self.ig[start:stop], w[start:stop]
+            up_to = np.cumsum(lower, axis=0)
+            excess += (weight * (2 * up_to[rows] - lower[rows] - up_to[-1])).sum(axis=0)
+            lower[rows] += weight
+        untied = (n * n - (wx * wx).sum(axis=0)) * (n * n - (wg * wg).sum(axis=0))
+        return 2 * excess / np.sqrt(untied)
+
+    @cached_property
+    def _x_bounds(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        values = np.arange(self.x.size)
+        return np.searchsorted(self.ix, values), np.searchsorted(self.ix, values, side="right")
+
+
+def _indicator(codes: NDArray[np.intp], size: int) -> sparse.csr_array:
+    """Sums the rows of equal code: 0/1, shape (size, len(codes))."""
+    return sparse.csr_array((np.ones(codes.size), (codes, np.arange(codes.size))), shape=(size, codes.size))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number, its confidence interval, and why either is missing.
+
+    Attributes:
+        value: The statistic, or None when it is undefined.
+        low: Lower end of the interval, or None.
+        high: Upper end of the interval, or None.
+        reason: Why ``value`` or the interval is None, or what to know about the interval.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Agreement of scores with gold on one column; the statistics are those of :data:`STATISTICS`.
+
+    Attributes:
+        n: Number of figures that the statistics are computed on.
+    """
+
+    n: int
+    mae: Estimate
+    within_1: Estimate
+    spearman: Estimate
+    bias: Estimate
+    rmse: Estimate
+    kendall: Estimate
+    kappa: Estimate
+
+
+def agreement(predictions: ArrayLike, golds: ArrayLike) -> Agreement:
+    """All statistics of one column, without intervals.
+
+    Args:
+        predictions: Scores, shape (n,).
+        golds: Gold of the same figures, shape (n,).
+
+    Raises:
+        ValueError: The lists differ in length or hold NaN or inf.
+
+    >>> result = agreement([7, 8, 5], [7.33, 8.0, 6.0])
+    >>> round(result.mae.value, 4), result.within_1.value, result.spearman.value, round(result.bias.value, 4)
+    (0.4433, 1.0, 1.0, -0.4433)
+    >>> agreement([8, 8], [7.5, 9.0]).spearman
+    Estimate(value=None, low=None, high=None, reason='predictions are constant (8)')
+    """
+    x, g = np.asarray(predictions, dtype=np.float64), np.asarray(golds, dtype=np.float64)
+    if not (np.isfinite(x).all() and np.isfinite(g).all()):
+        raise ValueError("predictions and golds must be finite: leave out unanswered items and count them")
+    cells = Cells.build(x, g)
+    return Agreement(cells.n, **points(cells))
+
+
+def points(cells: Cells, names: Sequence[str] = STATISTICS) -> dict[str, Estimate]:
+    """Statistics of a sample in which each figure counts once, by name, without intervals."""
+    values = cells.statistics(np.ones((cells.members.shape[1], 1)), names)
+    return {
+        name: Estimate(None, reason=_undefined(name, cells)) if np.isnan(value) else Estimate(float(value))
+        for name, (value,) in values.items()
+    }
+
+
+def _undefined(name: str, cells: Cells) -> str:
+    """Why a statistic has no value on this sample, in words for a reader."""
+    if cells.n == 0:
+        return "no scored figure"
+    if cells.n == 1 and name in RANK:
+        return "a single figure has no ranks to compare"
+    if cells.x.size == 1 and name in RANK:
+        return f"predictions are constant ({cells.x[0]:g})"
+    if cells.g.size == 1 and name in RANK:
+        return f"gold is constant ({cells.g[0]:g})"
+    return "predictions and gold round to the same constant"

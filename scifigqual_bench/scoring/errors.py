@@ -1,0 +1,48 @@
+"""What is wrong with the rows handed to the scorer: every problem at once, each with its place and its remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Source = Literal["predictions", "golds", "ratings", "figures"]
+
+
+@dataclass(frozen=True)
+class InputProblem:
+    """One thing wrong with one row.
+
+    Attributes:
+        source: Which list the row belongs to.
+        row: Its position in that list, from 0; None when the problem is the absence of a row.
+        figure_id: The figure it concerns, where known.
+        message: What is wrong, and what to do about it.
+    """
+
+    source: Source
+    row: int | None
+    figure_id: str | None
+    message: str
+
+    def __str__(self) -> str:
+        """The problem on one line."""
+        place = self.source if self.row is None else f"{self.source}[{self.row}]"
+        return f"{place}{f' ({self.figure_id})' if self.figure_id is not None else ''}: {self.message}"
+
+
+class ScoringInputError(ValueError):
+    """The rows can't be scored. ``problems`` lists all that is wrong, row by row."""
+
+    def __init__(self, problems: Iterable[InputProblem]):
+        # Lists in the order they came, rows in ascending order, what concerns the absence of a row last.
+        by_source: dict[str, list[InputProblem]] = {}
+        for problem in problems:
+            by_source.setdefault(problem.source, []).append(problem)
+        self.problems = tuple(
+            problem
+            for group in by_source.values()
+            for problem in sorted(group, key=lambda item: (item.row is None, item.row or 0))
+        )
+        lines = [str(problem) for problem in self.problems]
+        super().__init__("\n  ".join([f"{len(lines)} problem{'s' * (len(lines) != 1)} in the input:", *lines]))
