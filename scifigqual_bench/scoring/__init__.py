@@ -1,6 +1,7 @@
 """Scoring: NumPy in, numbers out (SPEC 5 and 6). Needs neither a model nor the data set library."""
 
 from scifigqual_bench.scoring.agreement import STATISTICS, TOLERANCE, Agreement, Estimate, agreement
+from scifigqual_bench.scoring.align import check_rows, check_scores
 from scifigqual_bench.scoring.errors import InputProblem, ScoringInputError
 from scifigqual_bench.scoring.report import Report, score
 from scifigqual_bench.scoring.tables import format_table
@@ -14,6 +15,8 @@ __all__ = [
     "Report",
     "ScoringInputError",
     "agreement",
+    "check_rows",
+    "check_scores",
     "format_table",
     "score",
 ]

@@ -22,6 +22,7 @@ Mask = Literal["gold", "evidence"]
 Overall = Literal["dimension_first", "rater_mean"]
 Missing = Literal["error", "unanswered"]
 
+ON_SCALE = f"expected a number from {SCALE_MIN} to {SCALE_MAX}"
 MISSING = "missing"
 """Status of a figure that has gold but no prediction row."""
 
@@ -102,9 +103,9 @@ def align(
     gold_by_id = {row["figure_id"]: row for row in golds if _has_id(row)}
     prediction_by_id = {row["figure_id"]: row for row in predictions if _has_id(row)}
     problems = [
-        *check_rows("golds", golds, COLUMNS),
+        *check_rows("golds", golds),
         *_check_golds(golds, mask, overall),
-        *check_rows("predictions", predictions, COLUMNS, integers),
+        *check_rows("predictions", predictions, integers=integers),
         *_check_status(predictions),
         *_check_join(predictions, gold_by_id, prediction_by_id, missing),
     ]
@@ -154,15 +155,14 @@ def score_matrix(rows: Sequence[Row], columns: Sequence[str] = DIMENSION_KEYS) -
     return np.array([[_number(row.get(key)) for key in columns] for row in rows]).reshape(len(rows), len(columns))
 
 
-def check_rows(
-    source: Source, rows: Sequence[Any], columns: Sequence[str], integers: bool = False
-) -> list[InputProblem]:
-    """Problems of single rows: no mapping, no id, a repeated id (but for ratings), a score that is none.
+def check_rows(source: Source, rows: Sequence[Any], *, integers: bool = False) -> list[InputProblem]:
+    """Problems of rows: no mapping, no id, a repeated id (but for ratings), a score that is none, an unknown dimension.
+
+    An absent score and None both mean "no score".
 
     Args:
         source: What the rows are, for the messages.
         rows: The rows.
-        columns: Score fields; absent and None both mean "no score".
         integers: Whether dimension scores must be integers.
     """
     problems = []
@@ -177,7 +177,7 @@ def check_rows(
             fig = None
         elif source != "ratings" and first.setdefault(fig, index) != index:
             problems.append(InputProblem(source, index, fig, f"repeats the figure of row {first[fig]}: keep one"))
-        for key in columns:
+        for key in COLUMNS:
             value = row.get(key)
             # The common case first: this runs for every score of every row.
             if value is None or (type(value) in (int, float) and SCALE_MIN <= value <= SCALE_MAX):
@@ -185,14 +185,22 @@ def check_rows(
                     problems.append(InputProblem(source, index, fig, f"{key} is {value}: the protocol gives integers"))
                 continue
             if not _is_score(value):
-                expected = f"expected a number from {SCALE_MIN} to {SCALE_MAX}, or null for no score"
-                problems.append(InputProblem(source, index, fig, f"{key} is {_show(value)}, {expected}"))
+                problems.append(InputProblem(source, index, fig, f"{key} is {_show(value)}, {ON_SCALE}, or null"))
         opened = row.get("open_dimensions")
         listed = isinstance(opened, list | tuple) and all(key in DIMENSION_KEYS for key in opened)
         if opened is not None and not listed:
             expected = f"expected a list of some of {', '.join(DIMENSION_KEYS)}"
             problems.append(InputProblem(source, index, fig, f"open_dimensions is {_show(opened)}, {expected}"))
     return problems
+
+
+def check_scores(source: Source, values: Sequence[Any]) -> list[InputProblem]:
+    """Problems of bare scores: text, bools, None, NaN, or off the scale."""
+    return [
+        InputProblem(source, index, None, f"is {_show(value)}, {ON_SCALE}")
+        for index, value in enumerate(values)
+        if not _is_score(value)
+    ]
 
 
 def _check_golds(golds: Sequence[Any], mask: Mask, overall: Overall) -> Iterator[InputProblem]:
@@ -207,7 +215,7 @@ def _check_golds(golds: Sequence[Any], mask: Mask, overall: Overall) -> Iterator
             yield InputProblem("golds", index, fig, "has no overall_rater_mean: use overall='dimension_first'")
         elif row.get("overall_rater_mean") is not None and not _is_score(row["overall_rater_mean"]):
             value = _show(row["overall_rater_mean"])
-            yield InputProblem("golds", index, fig, f"overall_rater_mean is {value}, expected a number from 1 to 10")
+            yield InputProblem("golds", index, fig, f"overall_rater_mean is {value}, {ON_SCALE}, or null")
 
 
 def _check_status(predictions: Sequence[Any]) -> Iterator[InputProblem]:

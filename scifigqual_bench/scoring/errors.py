@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-Source = Literal["predictions", "golds", "ratings", "figures"]
+Source = Literal["predictions", "golds", "references", "ratings", "figures"]
 
 
 @dataclass(frozen=True)
