@@ -16,6 +16,10 @@ Rect = tuple[float, float, float, float]
 """x0, y0, x1, y1."""
 
 
+VECTOR_BLOCK = 3
+"""The PDF library's number for a block that is a vector path."""
+
+
 class PdfError(Exception):
     """A PDF that can't be read.
 
@@ -86,18 +90,18 @@ class Line:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A vector path: its box, and whether it is filled and stroked.
+    """The visible part of a vector path: its box within the clip it is drawn under, and its colour.
 
     Attributes:
         fill: Fill colour as RGB in 0..1, None when not filled.
         stroke: Stroke colour as RGB in 0..1, None when not stroked.
-        items: Number of segments.
+        rect: Whether it is a plain rectangle.
     """
 
     bbox: Rect
     fill: tuple[float, float, float] | None
     stroke: tuple[float, float, float] | None
-    items: int
+    rect: bool
 
 
 @dataclass
@@ -162,6 +166,10 @@ def open_pdf(path: Path) -> Iterator[object]:
     try:
         if document.needs_pass:
             raise PdfError("pdf-encrypted", f"{path.name}: needs a password; decrypt it first")
+        if document.page_count == 0 and document.is_repaired:
+            raise PdfError(
+                "pdf-damaged", f"{path.name}: cut short or damaged; no page can be recovered, fetch it again"
+            )
         if document.page_count == 0:
             raise PdfError("pdf-no-pages", f"{path.name}: has no pages")
         yield document
@@ -187,6 +195,9 @@ def read_document(path: Path) -> Document:
         document = Document(path=path, sha256=sha256_of(path), pages=[])
         title = (pdf.metadata or {}).get("title") or ""
         document.metadata_title = title.strip() or None
+        if pdf.is_repaired:
+            message = f"{path.name}: damaged, read as far as it could be repaired ({pdf.page_count} pages)"
+            document.problems.append(("pdf-repaired", message, None))
         for index in range(pdf.page_count):
             try:
                 page = _read_page(pdf[index], index + 1)
@@ -203,9 +214,16 @@ def _read_page(page: object, number: int) -> Page:
 
     if page.rotation:
         page.remove_rotation()
-    flags = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE
+    # CLIP: what a clip hides (the part of a figure that its author cropped away) is not on the page
+    text = (
+        pymupdf.TEXT_PRESERVE_WHITESPACE
+        | pymupdf.TEXT_MEDIABOX_CLIP
+        | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE
+        | pymupdf.TEXT_CLIP
+    )
+    frame = tuple(page.rect)
     result = Page(number=number, width=page.rect.width, height=page.rect.height)
-    for block in page.get_text("dict", flags=flags)["blocks"]:
+    for block in page.get_text("dict", flags=text)["blocks"]:
         for line in block.get("lines", ()):
             spans = tuple(_span(span) for span in line["spans"] if span["text"])
             if any(span.text.strip() for span in spans):
@@ -219,21 +237,38 @@ def _read_page(page: object, number: int) -> Page:
                         direction=tuple(line["dir"]),
                     )
                 )
-    frame = page.rect
-    for info in page.get_image_info():
-        box = pymupdf.Rect(info["bbox"]) & frame
-        if not box.is_empty:
-            result.images.append(tuple(box))
-    for path in page.get_drawings():
-        result.drawings.append(
-            Drawing(
-                bbox=tuple(path["rect"]),
-                fill=path.get("fill"),
-                stroke=path.get("color"),
-                items=len(path["items"]),
+    pictures = page.get_textpage(flags=pymupdf.TEXT_PRESERVE_IMAGES | pymupdf.TEXT_CLIP)
+    for info in pictures.extractIMGINFO():
+        box = _within(info["bbox"], frame)
+        if box is not None:
+            result.images.append(box)
+    # in a pass of its own: paths collected along with the text would break its lines and blocks; as blocks they
+    # come clipped, and many times faster than from get_drawings
+    for block in page.get_text("dict", flags=pymupdf.TEXT_COLLECT_VECTORS | pymupdf.TEXT_CLIP)["blocks"]:
+        if block["type"] != VECTOR_BLOCK or block["alpha"] == 0:
+            continue
+        box = _within(block["bbox"], frame)
+        if box is not None:
+            colour = _rgb(block["color"])
+            result.drawings.append(
+                Drawing(
+                    bbox=box,
+                    fill=None if block["stroked"] else colour,
+                    stroke=colour if block["stroked"] else None,
+                    rect=block["isrect"],
+                )
             )
-        )
     return result
+
+
+def _within(box: Rect, frame: Rect) -> Rect | None:
+    """The part of a box inside a frame; None where nothing of it is. Rules have no height, and stay."""
+    x0, y0, x1, y1 = max(box[0], frame[0]), max(box[1], frame[1]), min(box[2], frame[2]), min(box[3], frame[3])
+    return (x0, y0, x1, y1) if x0 <= x1 and y0 <= y1 and (x0 < x1 or y0 < y1) else None
+
+
+def _rgb(colour: int) -> tuple[float, float, float]:
+    return (colour >> 16 & 255) / 255, (colour >> 8 & 255) / 255, (colour & 255) / 255
 
 
 def _span(span: dict) -> Span:
