@@ -2,6 +2,7 @@
 
 from scifigqual_bench.scoring.agreement import STATISTICS, TOLERANCE, Agreement, Estimate, agreement
 from scifigqual_bench.scoring.align import check_rows, check_scores
+from scifigqual_bench.scoring.ceilings import BesideRaters, Ceiling, CeilingReport, ceilings
 from scifigqual_bench.scoring.errors import InputProblem, ScoringInputError
 from scifigqual_bench.scoring.report import Report, score
 from scifigqual_bench.scoring.tables import format_table
@@ -10,11 +11,15 @@ __all__ = [
     "STATISTICS",
     "TOLERANCE",
     "Agreement",
+    "BesideRaters",
+    "Ceiling",
+    "CeilingReport",
     "Estimate",
     "InputProblem",
     "Report",
     "ScoringInputError",
     "agreement",
+    "ceilings",
     "check_rows",
     "check_scores",
     "format_table",

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -98,8 +99,13 @@ class Cells:
         """Figures in the sample."""
         return int(self._figures.sum())
 
-    @cached_property
+    @property
     def n_papers(self) -> int:
+        """Papers that weights are given for."""
+        return self.members.shape[1]
+
+    @property
+    def papers_present(self) -> int:
         """Papers with a figure in the sample."""
         return int(np.count_nonzero(self._figures))
 
@@ -185,6 +191,18 @@ class Cells:
         values = np.arange(self.x.size)
         return np.searchsorted(self.ix, values), np.searchsorted(self.ix, values, side="right")
 
+    def undefined(self, name: str) -> str:
+        """Why a statistic has no value on this sample, in words for a reader."""
+        if self.n == 0:
+            return "no scored figure"
+        if self.n == 1 and name in RANK:
+            return "a single figure has no ranks to compare"
+        if self.x.size == 1 and name in RANK:
+            return f"predictions are constant ({self.x[0]:g})"
+        if self.g.size == 1 and name in RANK:
+            return f"gold is constant ({self.g[0]:g})"
+        return "predictions and gold round to the same constant"
+
 
 def _indicator(codes: NDArray[np.intp], size: int) -> sparse.csr_array:
     """Sums the rows of equal code: 0/1, shape (size, len(codes))."""
@@ -246,26 +264,31 @@ def agreement(predictions: ArrayLike, golds: ArrayLike) -> Agreement:
     if not (np.isfinite(x).all() and np.isfinite(g).all()):
         raise ValueError("predictions and golds must be finite: leave out unanswered items and count them")
     cells = Cells.build(x, g)
-    return Agreement(cells.n, **points(cells))
+    return Agreement(cells.n, **points(cells, STATISTICS))
 
 
-def points(cells: Cells, names: Sequence[str] = STATISTICS) -> dict[str, Estimate]:
-    """Statistics of a sample in which each figure counts once, by name, without intervals."""
-    values = cells.statistics(np.ones((cells.members.shape[1], 1)), names)
+class Sampled(Protocol):
+    """What can be estimated and resampled: :class:`Cells`, and the rater statistics."""
+
+    @property
+    def n_papers(self) -> int:
+        """Papers that weights are given for."""
+
+    @property
+    def papers_present(self) -> int:
+        """Papers that have anything in the sample."""
+
+    def statistics(self, weights: Floats, names: Sequence[str]) -> dict[str, Floats]:
+        """Statistics by name, shape (samples,), of weights of shape (papers, samples); NaN where undefined."""
+
+    def undefined(self, name: str) -> str:
+        """Why a statistic is undefined on the sample as it is."""
+
+
+def points(sample: Sampled, names: Sequence[str]) -> dict[str, Estimate]:
+    """Statistics of the sample as it is (each paper counts once), by name, without intervals."""
+    values = sample.statistics(np.ones((sample.n_papers, 1)), names)
     return {
-        name: Estimate(None, reason=_undefined(name, cells)) if np.isnan(value) else Estimate(float(value))
+        name: Estimate(None, reason=sample.undefined(name)) if np.isnan(value) else Estimate(float(value))
         for name, (value,) in values.items()
     }
-
-
-def _undefined(name: str, cells: Cells) -> str:
-    """Why a statistic has no value on this sample, in words for a reader."""
-    if cells.n == 0:
-        return "no scored figure"
-    if cells.n == 1 and name in RANK:
-        return "a single figure has no ranks to compare"
-    if cells.x.size == 1 and name in RANK:
-        return f"predictions are constant ({cells.x[0]:g})"
-    if cells.g.size == 1 and name in RANK:
-        return f"gold is constant ({cells.g[0]:g})"
-    return "predictions and gold round to the same constant"

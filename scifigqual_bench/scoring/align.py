@@ -28,6 +28,23 @@ MISSING = "missing"
 
 
 @dataclass(frozen=True)
+class ColumnScores:
+    """Scores beside gold on the open figures of one column.
+
+    Attributes:
+        predictions: Shape (n,); NaN where there is none.
+        golds: Shape (n,).
+        papers: Number of each figure's paper, shape (n,).
+        n_papers: Number of papers, those without an open figure included.
+    """
+
+    predictions: Floats
+    golds: Floats
+    papers: NDArray[np.intp]
+    n_papers: int
+
+
+@dataclass(frozen=True)
 class Aligned:
     """Predictions beside gold, one row per rated figure in the order of figure ids.
 
@@ -59,6 +76,16 @@ class Aligned:
     not_asked: NDArray[np.bool_]
     status: tuple[str, ...]
     unrated: int
+
+    def column(self, index: int) -> ColumnScores:
+        """The open figures of one column."""
+        opened = self.open[:, index]
+        return ColumnScores(
+            predictions=self.predictions[opened, index],
+            golds=self.golds[opened, index],
+            papers=self.papers[opened],
+            n_papers=len(self.paper_ids),
+        )
 
 
 def align(
@@ -129,7 +156,7 @@ def align(
     asked = _listed(rows, "open_dimensions", absent=True)
 
     gold_overall = (
-        _mean_where(gold, mask_open)
+        gated_mean(gold, mask_open)
         if overall == "dimension_first"
         else np.array([_number(row.get("overall_rater_mean")) for row in gold_rows])
     )
@@ -138,7 +165,7 @@ def align(
         figure_ids=tuple(rated),
         papers=codes,
         paper_ids=tuple(papers.tolist()),
-        predictions=decimal(np.column_stack([np.where(opened, answers, np.nan), _mean_where(answers, mask_open)])),
+        predictions=decimal(np.column_stack([np.where(opened, answers, np.nan), gated_mean(answers, mask_open)])),
         golds=decimal(np.column_stack([np.where(opened, gold, np.nan), gold_overall])),
         open=np.column_stack([opened, ~np.isnan(gold_overall)]),
         scored_closed=answered & ~mask_open,
@@ -192,6 +219,17 @@ def check_rows(source: Source, rows: Sequence[Any], *, integers: bool = False) -
             expected = f"expected a list of some of {', '.join(DIMENSION_KEYS)}"
             problems.append(InputProblem(source, index, fig, f"open_dimensions is {_show(opened)}, {expected}"))
     return problems
+
+
+def gated_mean(scores: Floats, opened: NDArray[np.bool_]) -> Floats:
+    """Gated mean of each row (SPEC 3), shape (N,); NaN where an open score is missing or nothing is open.
+
+    Args:
+        scores: Shape (N, 5); NaN for null.
+        opened: The mask, shape (N, 5).
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(opened, scores, 0.0).sum(axis=1) / opened.sum(axis=1)
 
 
 def check_scores(source: Source, values: Sequence[Any]) -> list[InputProblem]:
@@ -269,12 +307,6 @@ def _listed(rows: Sequence[Row], field: str, absent: bool = False) -> NDArray[np
     return np.array(
         [[absent if row.get(field) is None else key in row[field] for key in DIMENSION_KEYS] for row in rows]
     )
-
-
-def _mean_where(scores: Floats, opened: NDArray[np.bool_]) -> Floats:
-    """Gated mean of each row (SPEC 3), shape (N,); NaN where an open score is missing or nothing is open."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(opened, scores, 0.0).sum(axis=1) / opened.sum(axis=1)
 
 
 def status_counts(status: Iterable[str]) -> dict[str, int]:

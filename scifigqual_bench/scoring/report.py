@@ -10,13 +10,24 @@ import numpy as np
 
 from scifigqual_bench.rubric import COLUMNS, DIMENSION_KEYS, OVERALL
 from scifigqual_bench.scoring.agreement import STATISTICS, TOLERANCE, Agreement, Cells, Estimate
-from scifigqual_bench.scoring.align import Aligned, Mask, Missing, Overall, Row, align, status_counts
+from scifigqual_bench.scoring.align import Aligned, ColumnScores, Mask, Missing, Overall, Row, align, status_counts
+from scifigqual_bench.scoring.ceilings import (
+    BesideRaters,
+    Ceiling,
+    Key,
+    beside_from,
+    beside_samples,
+    ceiling_from,
+    ceiling_samples,
+    rating_problems,
+    ratings_by_column,
+)
+from scifigqual_bench.scoring.errors import ScoringInputError
 from scifigqual_bench.scoring.floors import FLOORS, IN_SAMPLE, floor_scores
-from scifigqual_bench.scoring.resampling import Bootstrap, Sample, estimates
+from scifigqual_bench.scoring.raters import ItemRatings
+from scifigqual_bench.scoring.resampling import Bootstrap, Resampled, Sample, resample
 
 SCHEMA_VERSION = "1"
-RESAMPLES = 10_000
-CONFIDENCE = 0.95
 FLOOR_STATISTICS = ("mae", "within_1", "bias")
 ANSWERED, FILLED = "answered_only", "unanswered_as_floor"
 
@@ -29,19 +40,15 @@ class Settings:
         mask: ``"gold"`` or ``"evidence"``.
         overall: ``"dimension_first"`` or ``"rater_mean"``.
         min_coverage: Share of open items that must have a score for a headline.
-        resamples: Bootstrap samples of papers; 0 for no intervals.
-        confidence: Level of the percentile intervals.
-        seed: Seed of the resampling.
         tolerance: Slack of Within-1.
+        bootstrap: How intervals were made.
     """
 
     mask: str
     overall: str
     min_coverage: float
-    resamples: int
-    confidence: float
-    seed: int
-    tolerance: float = TOLERANCE
+    tolerance: float
+    bootstrap: Bootstrap
 
 
 @dataclass(frozen=True)
@@ -109,6 +116,8 @@ class ColumnReport:
             papers); None with a single paper.
         floors: ``mean_of_others`` and ``median_of_others`` (leave-one-paper-out, absent with a single paper), ``mean``
             and ``median`` (in-sample).
+        ceiling: How well the raters agree with each other; None when no ratings were given.
+        beside_raters: The judge and the raters on the same targets; None when no ratings were given.
     """
 
     open: int
@@ -119,6 +128,8 @@ class ColumnReport:
     answered_only: Agreement
     unanswered_as_floor: Agreement | None
     floors: dict[str, Floor]
+    ceiling: Ceiling | None
+    beside_raters: BesideRaters | None
 
 
 @dataclass(frozen=True)
@@ -157,8 +168,9 @@ def score(
     min_coverage: float = 1.0,
     missing: Missing = "error",
     integers: bool = False,
-    resamples: int = RESAMPLES,
-    confidence: float = CONFIDENCE,
+    ratings: Iterable[Row] | None = None,
+    resamples: int = 10_000,
+    confidence: float = 0.95,
     seed: int = 0,
 ) -> Report:
     """Score a prediction file against gold (SPEC 5).
@@ -171,6 +183,7 @@ def score(
         min_coverage: Share of a column's open figures that must be scored for its headline, 0..1.
         missing: Whether a rated figure without a prediction row is an error or an unanswered item.
         integers: Whether the protocol promises integer scores.
+        ratings: Rating rows of the rated figures, for the ceilings.
         resamples: Bootstrap samples; 0 leaves the intervals out.
         confidence: Level of the intervals, 0..1.
         seed: Seed of the bootstrap.
@@ -181,24 +194,38 @@ def score(
 
     >>> gold = {"figure_id": "a__fig0001", "visual_clarity": 8.3333, "structure_layout": 7.0}
     >>> report = score([{"figure_id": "a__fig0001", "visual_clarity": 8, "structure_layout": 8}], [gold])
-    >>> report.columns["visual_clarity"].headline.mae.value
+    >>> round(report.columns["visual_clarity"].headline.mae.value, 4)
     0.3333
-    >>> report.columns["overall_score"].headline.bias.value
-    0.33335
+    >>> round(report.columns["overall_score"].headline.bias.value, 3)
+    0.333
     """
-    if not 0 <= min_coverage <= 1 or not 0 < confidence < 1 or resamples < 0:
-        raise ValueError("expected 0 <= min_coverage <= 1, 0 < confidence < 1 and resamples >= 0")
-    aligned = align(predictions, golds, mask=mask, overall=overall, missing=missing, integers=integers)
-    settings = Settings(mask, overall, min_coverage, resamples, confidence, seed)
+    if not 0 <= min_coverage <= 1:
+        raise ValueError(f"expected 0 <= min_coverage <= 1, got {min_coverage}")
+    settings = Settings(mask, overall, min_coverage, TOLERANCE, Bootstrap(resamples, confidence, seed))
+    golds = list(golds)
+    rating_rows = None if ratings is None else list(ratings)
+    problems = [] if rating_rows is None else rating_problems(rating_rows, known=_rated(golds))
+    try:
+        aligned = align(predictions, golds, mask=mask, overall=overall, missing=missing, integers=integers)
+    except ScoringInputError as error:
+        raise ScoringInputError([*error.problems, *problems]) from None
+    if problems:
+        raise ScoringInputError(problems)
+    by_column = None if rating_rows is None else ratings_by_column(aligned, rating_rows)
     return Report(
         settings=settings,
         figures=len(aligned.figure_ids),
         papers=len(aligned.paper_ids),
         unrated=aligned.unrated,
         coverage=_coverage(aligned),
-        columns=_columns(aligned, settings),
+        columns=_columns(aligned, settings, by_column),
         aligned=aligned,
     )
+
+
+def _rated(golds: Iterable[Any]) -> set[str]:
+    rows = [row for row in golds if isinstance(row, Mapping)]
+    return {str(row.get("figure_id")) for row in rows if any(row.get(key) is not None for key in DIMENSION_KEYS)}
 
 
 def _coverage(aligned: Aligned) -> Coverage:
@@ -228,42 +255,47 @@ def _coverage(aligned: Aligned) -> Coverage:
     )
 
 
-def _columns(aligned: Aligned, settings: Settings) -> dict[str, ColumnReport]:
+def _columns(
+    aligned: Aligned, settings: Settings, ratings: Mapping[str, ItemRatings] | None
+) -> dict[str, ColumnReport]:
     """All samples of all columns go through one bootstrap, so that they share its draws of papers."""
-    n_papers = len(aligned.paper_ids)
-    samples: dict[tuple[str, str], Sample] = {}
+    samples: dict[Key, Sample] = {}
     for index, column in enumerate(COLUMNS):
-        opened = aligned.open[:, index]
-        golds, papers = aligned.golds[opened, index], aligned.papers[opened]
-        answers = aligned.predictions[opened, index]
-        floors = floor_scores(golds, papers, n_papers)
-        answered = ~np.isnan(answers)
-        samples[column, ANSWERED] = Sample(
-            Cells.build(answers[answered], golds[answered], papers[answered], n_papers), STATISTICS
-        )
-        if not answered.all() and "mean_of_others" in floors:
-            filled = np.where(answered, answers, floors["mean_of_others"])
-            samples[column, FILLED] = Sample(Cells.build(filled, golds, papers, n_papers), STATISTICS)
-        for name, values in floors.items():
-            samples[column, name] = Sample(Cells.build(values, golds, papers, n_papers), FLOOR_STATISTICS)
-    found = estimates(samples, n_papers, Bootstrap(settings.resamples, settings.confidence, settings.seed))
-    return {column: _column(column, aligned, samples, found, settings) for column in COLUMNS}
+        samples |= _agreement_samples(column, aligned.column(index))
+        if ratings is not None:
+            samples |= ceiling_samples(column, ratings[column])
+            samples |= beside_samples(column, ratings[column], aligned.predictions[:, index])
+    found = resample(samples, len(aligned.paper_ids), settings.bootstrap)
+    return {
+        column: _column(column, aligned, found, settings, None if ratings is None else ratings[column])
+        for column in COLUMNS
+    }
+
+
+def _agreement_samples(column: str, scores: ColumnScores) -> dict[Key, Sample]:
+    answers, golds, papers, n_papers = scores.predictions, scores.golds, scores.papers, scores.n_papers
+    answered = ~np.isnan(answers)
+    floors = floor_scores(golds, papers, n_papers)
+    cells = Cells.build(answers[answered], golds[answered], papers[answered], n_papers)
+    samples: dict[Key, Sample] = {(column, ANSWERED): Sample(cells, STATISTICS)}
+    if not answered.all() and "mean_of_others" in floors:
+        filled = np.where(answered, answers, floors["mean_of_others"])
+        samples[column, FILLED] = Sample(Cells.build(filled, golds, papers, n_papers), STATISTICS)
+    for name, values in floors.items():
+        samples[column, name] = Sample(Cells.build(values, golds, papers, n_papers), FLOOR_STATISTICS)
+    return samples
 
 
 def _column(
-    column: str,
-    aligned: Aligned,
-    samples: Mapping[tuple[str, str], Sample],
-    found: Mapping[tuple[str, str], Mapping[str, Estimate]],
-    settings: Settings,
+    column: str, aligned: Aligned, found: Resampled[Key], settings: Settings, ratings: ItemRatings | None
 ) -> ColumnReport:
     n_open = int(aligned.open[:, COLUMNS.index(column)].sum())
-    scored = samples[column, ANSWERED].cells.n
-    answered_only = Agreement(scored, **found[column, ANSWERED])
+    scored = found.samples[column, ANSWERED].data.n
+    answered_only = Agreement(scored, **found.estimates((column, ANSWERED)))
     if scored == n_open:
         filled = answered_only
     else:
-        filled = Agreement(n_open, **found[column, FILLED]) if (column, FILLED) in samples else None
+        filled = Agreement(n_open, **found.estimates((column, FILLED))) if (column, FILLED) in found.samples else None
     reason = _headline_reason(column, aligned, n_open, scored, settings.min_coverage)
     return ColumnReport(
         open=n_open,
@@ -274,15 +306,16 @@ def _column(
         answered_only=answered_only,
         unanswered_as_floor=filled,
         floors={
-            name: Floor(_constant(samples[column, name].cells) if name in IN_SAMPLE else None, **found[column, name])
+            name: Floor(
+                constant=float(found.samples[column, name].data.x[0]) if name in IN_SAMPLE else None,
+                **found.estimates((column, name)),
+            )
             for name in FLOORS
-            if (column, name) in found
+            if (column, name) in found.samples
         },
+        ceiling=None if ratings is None else ceiling_from(column, ratings, found),
+        beside_raters=None if ratings is None else beside_from(column, (column, ANSWERED), found),
     )
-
-
-def _constant(cells: Cells) -> float | None:
-    return float(cells.x[0]) if cells.x.size else None
 
 
 def _headline_reason(column: str, aligned: Aligned, n_open: int, scored: int, min_coverage: float) -> str | None:

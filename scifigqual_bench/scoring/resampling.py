@@ -6,46 +6,18 @@ figures is too narrow. A bootstrap sample is a column of weights: how often each
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
-from scifigqual_bench.scoring.agreement import Cells, Estimate, Floats, points
+from scifigqual_bench.scoring.agreement import Estimate, Floats, Sampled, points
 
 CHUNK_NUMBERS = 1 << 18
 """Numbers in one matrix of weights: large enough to amortise a call, small enough for a core's cache."""
 
-
-def paper_weights(n_papers: int, resamples: int, seed: int) -> Iterator[Floats]:
-    """How often each paper is drawn in each bootstrap sample.
-
-    Args:
-        n_papers: Papers, from which each sample draws as many with replacement.
-        resamples: Number of samples.
-        seed: Seed of NumPy's default generator.
-
-    Yields:
-        Weights of shape (n_papers, some of the samples), in chunks that fit a cache.
-
-    >>> [weights.sum(axis=0).tolist() for weights in paper_weights(3, 2, seed=0)]
-    [[3.0, 3.0]]
-    """
-    rng = np.random.default_rng(seed)
-    chunk = max(64, CHUNK_NUMBERS // n_papers)
-    for start in range(0, resamples, chunk):
-        size = min(chunk, resamples - start)
-        slots = rng.integers(n_papers, size=(size, n_papers)) * size + np.arange(size)[:, None]
-        yield np.bincount(slots.ravel(), minlength=n_papers * size).reshape(n_papers, size).astype(np.float64)
-
-
-@dataclass(frozen=True)
-class Sample:
-    """What to estimate on what: cells and the names of statistics."""
-
-    cells: Cells
-    names: Sequence[str]
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -54,57 +26,130 @@ class Bootstrap:
 
     Attributes:
         resamples: Number of bootstrap samples; 0 for no intervals.
-        confidence: Level of the percentile interval, 0..1.
+        confidence: Level of the percentile interval, between 0 and 1.
         seed: Seed of NumPy's default generator.
+
+    Raises:
+        ValueError: A value is out of range.
     """
 
-    resamples: int
+    resamples: int = 10_000
+    confidence: float = 0.95
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.resamples < 0 or not 0 < self.confidence < 1:
+            raise ValueError(f"expected resamples >= 0 and 0 < confidence < 1, got {self}")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What to estimate on what.
+
+    Attributes:
+        data: The data, grouped by paper.
+        names: Names of statistics that it has.
+    """
+
+    data: Sampled
+    names: Sequence[str]
+
+
+def paper_weights(n_papers: int, bootstrap: Bootstrap) -> Iterator[Floats]:
+    """How often each paper is drawn in each bootstrap sample; a sample draws as many papers as there are.
+
+    Yields:
+        Weights of shape (n_papers, some of the samples), in chunks that fit a cache.
+
+    >>> [weights.sum(axis=0).tolist() for weights in paper_weights(3, Bootstrap(resamples=2))]
+    [[3.0, 3.0]]
+    """
+    rng = np.random.default_rng(bootstrap.seed)
+    for size in chunk_sizes(n_papers, bootstrap.resamples):
+        slots = rng.integers(n_papers, size=(size, n_papers)) * size + np.arange(size)[:, None]
+        yield np.bincount(slots.ravel(), minlength=n_papers * size).reshape(n_papers, size).astype(np.float64)
+
+
+def chunk_sizes(n_papers: int, resamples: int) -> Iterator[int]:
+    """Sizes of the chunks that ``resamples`` columns of weights are handled in."""
+    chunk = max(64, CHUNK_NUMBERS // n_papers)
+    yield from (min(chunk, resamples - start) for start in range(0, resamples, chunk))
+
+
+@dataclass(frozen=True)
+class Resampled(Generic[Key]):
+    """Statistics of several samples, and of the same draws of papers from each.
+
+    Attributes:
+        samples: What was estimated.
+        values: Point estimates by key and statistic.
+        draws: By key and statistic an array of shape (resamples,), NaN where undefined; empty without resamples.
+        confidence: Level of the intervals.
+    """
+
+    samples: Mapping[Key, Sample]
+    values: Mapping[Key, Mapping[str, Estimate]]
+    draws: Mapping[Key, Mapping[str, Floats]]
     confidence: float
-    seed: int
+
+    def estimates(self, key: Key) -> dict[str, Estimate]:
+        """All statistics of a sample with their intervals."""
+        return {name: self.estimate(key, name) for name in self.samples[key].names}
+
+    def estimate(self, key: Key, name: str) -> Estimate:
+        """A statistic with its interval."""
+        return self._with_interval(self.values[key][name], self.draws[key].get(name), key)
+
+    def contrast(
+        self, operation: Callable, first: Key, second: Key, name: str, second_name: str | None = None
+    ) -> Estimate:
+        """A difference or ratio of one statistic of two samples, with an interval that pairs their draws.
+
+        Args:
+            operation: ``np.subtract`` or ``np.divide``.
+            first: Key of the first operand.
+            second: Key of the second operand.
+            name: The statistic.
+            second_name: The statistic of the second operand, where it is another one.
+        """
+        second_name = second_name or name
+        a, b = self.values[first][name], self.values[second][second_name]
+        if a.value is None or b.value is None:
+            return Estimate(None, reason=a.reason or b.reason)
+        if operation is np.divide and b.value == 0:
+            return Estimate(None, reason="the divisor is 0")
+        draws = None
+        if name in self.draws[first]:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                draws = operation(self.draws[first][name], self.draws[second][second_name])
+        return self._with_interval(Estimate(float(operation(a.value, b.value))), draws, first)
+
+    def _with_interval(self, point: Estimate, draws: Floats | None, key: Key) -> Estimate:
+        if draws is None or point.value is None:
+            return point
+        if self.samples[key].data.papers_present < 2:
+            return replace(point, reason="no interval: all figures are of one paper")
+        defined = draws[np.isfinite(draws)]
+        if not defined.size:
+            return replace(point, reason="no interval: undefined in every resample")
+        low, high = np.quantile(defined, [(1 - self.confidence) / 2, (1 + self.confidence) / 2])
+        lost = draws.size - defined.size
+        reason = f"interval leaves out {lost} of {draws.size} resamples in which it is undefined" if lost else None
+        return replace(point, low=float(low), high=float(high), reason=reason)
 
 
-Key = TypeVar("Key", bound=Hashable)
-
-
-def resample(samples: Mapping[Key, Sample], n_papers: int, bootstrap: Bootstrap) -> dict[Key, dict[str, Floats]]:
-    """Statistics of several samples on the same draws of papers.
-
-    Returns:
-        By key and statistic an array of shape (resamples,); NaN where undefined.
-    """
+def resample(samples: Mapping[Key, Sample], n_papers: int, bootstrap: Bootstrap) -> Resampled[Key]:
+    """Statistics of several samples, with the same draws of papers for all of them."""
     parts: dict[Key, list[dict[str, Floats]]] = {key: [] for key in samples}
-    for weights in paper_weights(n_papers, bootstrap.resamples, bootstrap.seed):
+    for weights in paper_weights(n_papers, bootstrap):
         for key, sample in samples.items():
-            parts[key].append(sample.cells.statistics(weights, sample.names))
-    return {
-        key: {name: np.concatenate([part[name] for part in parts[key]]) for name in sample.names}
-        for key, sample in samples.items()
-    }
-
-
-def estimates(samples: Mapping[Key, Sample], n_papers: int, bootstrap: Bootstrap) -> dict[Key, dict[str, Estimate]]:
-    """Point estimates with intervals, by key and statistic."""
-    draws = resample(samples, n_papers, bootstrap) if bootstrap.resamples else {}
-    result: dict[Key, dict[str, Estimate]] = {}
-    for key, sample in samples.items():
-        result[key] = points(sample.cells, sample.names)
-        for name, values in draws.get(key, {}).items():
-            point = result[key][name]
-            if point.value is None:
-                continue
-            if sample.cells.n_papers < 2:
-                result[key][name] = replace(point, reason="no interval: all figures are of one paper")
-            else:
-                result[key][name] = with_interval(point, values, bootstrap.confidence)
-    return result
-
-
-def with_interval(point: Estimate, draws: Floats, confidence: float) -> Estimate:
-    """The estimate with a percentile interval from the draws in which the statistic is defined."""
-    defined = draws[~np.isnan(draws)]
-    if not defined.size:
-        return replace(point, reason="no interval: undefined in every resample")
-    low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
-    lost = draws.size - defined.size
-    reason = f"interval leaves out {lost} of {draws.size} resamples in which it is undefined" if lost else None
-    return replace(point, low=float(low), high=float(high), reason=reason)
+            parts[key].append(sample.data.statistics(weights, sample.names))
+    return Resampled(
+        samples=samples,
+        values={key: points(sample.data, sample.names) for key, sample in samples.items()},
+        draws={
+            key: {name: np.concatenate([part[name] for part in found]) for name in samples[key].names if found}
+            for key, found in parts.items()
+        },
+        confidence=bootstrap.confidence,
+    )

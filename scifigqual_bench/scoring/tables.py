@@ -92,8 +92,9 @@ def _preamble(report: Report) -> Iterator[str]:
         found = ", ".join(f"{SHORT_COLUMNS[key]} {count}" for key, count in counts.items() if count)
         if found:
             yield f"{title}: {found}."
-    if settings.resamples:
-        yield f"Brackets: {settings.confidence:.0%} interval, {settings.resamples} resamples of whole papers."
+    bootstrap = settings.bootstrap
+    if bootstrap.resamples:
+        yield f"Brackets: {bootstrap.confidence:.0%} interval, {bootstrap.resamples} resamples of whole papers."
 
 
 def _views(report: Report) -> Iterator[tuple[str, Agreement | None]]:
