@@ -43,6 +43,7 @@ class Evidence:
         caption: The caption; empty means the figure has none.
         citations: Citing paragraphs within the payload limits of SPEC 7.
         metadata: Title, venue, year, section, number and the like, where known.
+        figure_map: Number and shortened caption of the paper's figures, where the run asks for it.
         features: Sidecar features; :class:`ImageFeatures` alone for the vision role.
         vision: Report of the vision call (fusion only).
         language: Report of the language call (fusion only).
@@ -52,6 +53,7 @@ class Evidence:
     caption: str | None = None
     citations: tuple[Citation, ...] | None = None
     metadata: dict[str, str] | None = None
+    figure_map: tuple[tuple[str, str], ...] | None = None
     features: SidecarFeatures | ImageFeatures | None = None
     vision: VisionReport | None = None
     language: LanguageReport | None = None
@@ -111,5 +113,5 @@ class Backend(Protocol):
         ...
 
     def settings(self) -> dict[str, Any]:
-        """Sampling and image settings for the manifest; no secrets."""
+        """Settings for the manifest, no secrets: ``{"sampling": {...}, "image": {...}}``."""
         ...

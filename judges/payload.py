@@ -1,0 +1,190 @@
+"""From a figure's row to what each call may see: the evidence as data, within the limits of SPEC 7.
+
+Vision sees the image and what was measured in it, language the caption, the citing text and the metadata, fusion the
+two reports. A field that a role must not see is never filled, so nothing later can leak it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from scifigqual_bench.judges import prompts
+from scifigqual_bench.judges.base import Evidence, ImageInput, Request
+from scifigqual_bench.judges.parse import answer_record, answer_schema
+from scifigqual_bench.records import CallRole, Citation, Figure, LanguageReport, VisionReport
+from scifigqual_bench.rubric import DIMENSION_KEYS
+from scifigqual_bench.text_rules import reads_like_instruction
+
+MAX_SNIPPETS = 2
+"""Citing paragraphs of the target figure in one prompt (SPEC 7)."""
+MAX_SNIPPET_CHARS = 500
+"""Characters of one citing paragraph in a prompt (SPEC 7)."""
+MAX_MAP_CAPTION_CHARS = 220
+"""Characters of a caption in the map of the paper's figures; the judged figure's own caption is never cut (SPEC 7)."""
+
+SUSPECTED_INJECTION = "suspected_injection"
+"""Mark of a prediction whose material reads like an instruction to the judge."""
+
+_ELLIPSIS = "…"
+
+
+@dataclass(frozen=True)
+class JudgeItem:
+    """A figure to be judged: its row and its encoded image.
+
+    Attributes:
+        figure: The row of the dataset.
+        image: PNG or JPEG bytes.
+        figure_map: Number and shortened caption of the paper's figures, see :func:`figure_map`; empty leaves it out.
+        problem: Why the figure can't be judged, where that is known beforehand.
+    """
+
+    figure: Figure
+    image: bytes = field(repr=False)
+    figure_map: tuple[tuple[str, str], ...] = ()
+    problem: str | None = None
+
+    @cached_property
+    def image_input(self) -> ImageInput:
+        """The image as the requests carry it; hashed once a figure, not once a call."""
+        width, height = print_size_pt(self.figure) or (None, None)
+        return ImageInput(self.image, hashlib.sha256(self.image).hexdigest(), width, height)
+
+
+def print_size_pt(figure: Figure) -> tuple[float, float] | None:
+    """Printed width and height in PDF points; None where the region on the page is unknown."""
+    if figure.bbox is None:
+        return None
+    x0, y0, x1, y1 = figure.bbox
+    return x1 - x0, y1 - y0
+
+
+def snippet(text: str, mentions: Sequence[str] = (), limit: int = MAX_SNIPPET_CHARS) -> str:
+    """At most ``limit`` characters of a paragraph, from the part that mentions the figure.
+
+    Cut at spaces; an ellipsis, which counts towards the limit, shows each cut.
+
+    Args:
+        text: The paragraph.
+        mentions: The references as printed; the first that the text holds decides the place.
+        limit: Characters at most, ellipses included.
+
+    >>> snippet("alpha beta gamma delta", limit=12)
+    'alpha beta…'
+    >>> snippet("one two three four five six Figure 9 seven", mentions=["Figure 9"], limit=20)
+    '…five six Figure 9…'
+    """
+    text = " ".join(text.split())
+    if len(text) <= limit:
+        return text
+    place = next((at for at in map(text.find, mentions) if at >= 0), 0)
+    body = limit - 2 * len(_ELLIPSIS)
+    start = max(0, min(place - body // 2, len(text) - body))
+    end = min(start + body, len(text))
+    if start > 0:
+        start = min(text.find(" ", start, end) + 1 or start, place)
+    if end < len(text):
+        end = max(text.rfind(" ", start, end), start) if " " in text[start:end] else end
+    return (_ELLIPSIS if start else "") + text[start:end].strip() + (_ELLIPSIS if end < len(text) else "")
+
+
+def chosen_citations(citations: Iterable[Citation]) -> tuple[Citation, ...]:
+    """The citing paragraphs that a prompt carries: the heaviest :data:`MAX_SNIPPETS`, each cut to a snippet.
+
+    Paragraphs of unknown weight come after all weighted ones; ties keep the order of the paper.
+    """
+    ranked = sorted(citations, key=lambda citation: -1.0 if citation.weight is None else citation.weight, reverse=True)
+    return tuple(
+        citation.model_copy(update={"text": snippet(citation.text, citation.mentions)})
+        for citation in ranked[:MAX_SNIPPETS]
+    )
+
+
+def metadata_of(figure: Figure) -> dict[str, str]:
+    """What is known about the figure and its paper, as text; unknown fields are left out."""
+    fields = {
+        "paper title": figure.title,
+        "venue": figure.venue,
+        "year": figure.year,
+        "section": figure.section,
+        "topic": figure.topic,
+        "figure number": figure.number,
+        "figure type": figure.figure_type,
+        "page": figure.page,
+    }
+    return {name: str(value) for name, value in fields.items() if value is not None}
+
+
+def figure_map(figures: Iterable[Figure]) -> tuple[tuple[str, str], ...]:
+    """The map of a paper: number and caption, at most :data:`MAX_MAP_CAPTION_CHARS` characters, of each figure."""
+    return tuple(
+        (figure.number or str(figure.fig_index), snippet(figure.caption, limit=MAX_MAP_CAPTION_CHARS))
+        for figure in figures
+    )
+
+
+def evidence_for(
+    role: CallRole, item: JudgeItem, *, vision: VisionReport | None = None, language: LanguageReport | None = None
+) -> Evidence:
+    """What one call of a protocol may see.
+
+    Args:
+        role: The call.
+        item: The figure.
+        vision: Report of the vision call, for fusion.
+        language: Report of the language call, for fusion.
+
+    Raises:
+        ValueError: The role needs sidecar features or reports that are missing.
+    """
+    figure = item.figure
+    if role in ("sidecar", "vision") and figure.features is None:
+        raise ValueError(f"{figure.figure_id}: the {role} call needs sidecar features, and the row has none")
+    match role:
+        case "vision":
+            return Evidence(image=item.image_input, features=figure.features.image)
+        case "fusion":
+            if vision is None or language is None:
+                raise ValueError(f"{figure.figure_id}: the fusion call needs the vision and the language report")
+            return Evidence(vision=vision, language=language)
+    return Evidence(
+        image=None if role == "language" else item.image_input,
+        caption=figure.caption,
+        citations=chosen_citations(figure.citations),
+        metadata=metadata_of(figure),
+        figure_map=item.figure_map or None,
+        features=figure.features if role == "sidecar" else None,
+    )
+
+
+def build_request(
+    role: CallRole, item: JudgeItem, *, vision: VisionReport | None = None, language: LanguageReport | None = None
+) -> Request:
+    """One call about one figure: evidence, rendered prompt and the schema of the answer."""
+    open_dimensions = tuple(key for key in DIMENSION_KEYS if key in item.figure.open_dimensions)
+    evidence = evidence_for(role, item, vision=vision, language=language)
+    schema = answer_schema(answer_record(role, open_dimensions))
+    prompt = prompts.render(role, evidence, open_dimensions, schema)
+    return Request(item.figure.figure_id, role, open_dimensions, prompt.system, prompt.user, schema, evidence)
+
+
+def material_marks(evidences: Iterable[Evidence]) -> list[str]:
+    """Marks for the prediction: ``suspected_injection`` where material that was sent reads like an instruction.
+
+    A mark changes no score: escaping keeps such text inside its delimiters, and people can look at marked rows.
+    """
+    return [SUSPECTED_INJECTION] if any(map(reads_like_instruction, _untrusted_texts(evidences))) else []
+
+
+def _untrusted_texts(evidences: Iterable[Evidence]) -> Iterable[str]:
+    for evidence in evidences:
+        yield evidence.caption or ""
+        yield from (citation.text for citation in evidence.citations or ())
+        yield from (evidence.metadata or {}).values()
+        yield from (caption for _, caption in evidence.figure_map or ())
+        if evidence.features is not None:
+            image = getattr(evidence.features, "image", evidence.features)
+            yield " ".join(box.text for box in image.text_boxes)
