@@ -1,0 +1,17 @@
+"""Direct: one call over image, caption, citing text and metadata (SPEC 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scifigqual_bench.judges.base import Backend
+from scifigqual_bench.judges.payload import JudgeItem
+from scifigqual_bench.judges.protocols.calls import single_call
+from scifigqual_bench.records import CallRole, Prediction
+
+ROLES: tuple[CallRole, ...] = ("direct",)
+
+
+def judge(items: Sequence[JudgeItem], backend: Backend) -> list[Prediction]:
+    """Judge figures, one prediction each, in order; see :func:`~.calls.single_call`."""
+    return single_call("direct", items, backend)
