@@ -3,8 +3,10 @@
 from scifigqual_bench.scoring.agreement import STATISTICS, TOLERANCE, Agreement, Estimate, agreement
 from scifigqual_bench.scoring.align import check_rows, check_scores
 from scifigqual_bench.scoring.ceilings import BesideRaters, Ceiling, CeilingReport, ceilings
+from scifigqual_bench.scoring.comparison import Comparison, Difference, compare
 from scifigqual_bench.scoring.errors import InputProblem, ScoringInputError
 from scifigqual_bench.scoring.report import Report, score
+from scifigqual_bench.scoring.slices import standard_groupings
 from scifigqual_bench.scoring.tables import format_table
 
 __all__ = [
@@ -14,6 +16,8 @@ __all__ = [
     "BesideRaters",
     "Ceiling",
     "CeilingReport",
+    "Comparison",
+    "Difference",
     "Estimate",
     "InputProblem",
     "Report",
@@ -22,6 +26,8 @@ __all__ = [
     "ceilings",
     "check_rows",
     "check_scores",
+    "compare",
     "format_table",
     "score",
+    "standard_groupings",
 ]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scifigqual_bench.records import FIGURE_ID, PREDICTION_STATUSES, paper_of
 from scifigqual_bench.rubric import COLUMNS, DIMENSION_KEYS, SCALE_MAX, SCALE_MIN
 from scifigqual_bench.scoring.agreement import Floats, decimal
-from scifigqual_bench.scoring.errors import InputProblem, ScoringInputError, Source
+from scifigqual_bench.scoring.errors import InputProblem, ScoringInputError
 
 Row = Mapping[str, Any]
 Mask = Literal["gold", "evidence"]
@@ -139,7 +139,7 @@ def align(
     if problems:
         raise ScoringInputError(problems)
 
-    rated = sorted(fig for fig, row in gold_by_id.items() if any(row.get(key) is not None for key in DIMENSION_KEYS))
+    rated = sorted(rated_ids(golds))
     if not rated:
         raise ScoringInputError([InputProblem("golds", None, None, "no figure has gold: there is nothing to score")])
     gold_rows = [gold_by_id[fig] for fig in rated]
@@ -182,7 +182,7 @@ def score_matrix(rows: Sequence[Row], columns: Sequence[str] = DIMENSION_KEYS) -
     return np.array([[_number(row.get(key)) for key in columns] for row in rows]).reshape(len(rows), len(columns))
 
 
-def check_rows(source: Source, rows: Sequence[Any], *, integers: bool = False) -> list[InputProblem]:
+def check_rows(source: str, rows: Sequence[Any], *, integers: bool = False) -> list[InputProblem]:
     """Problems of rows: no mapping, no id, a repeated id (but for ratings), a score that is none, an unknown dimension.
 
     An absent score and None both mean "no score".
@@ -232,7 +232,13 @@ def gated_mean(scores: Floats, opened: NDArray[np.bool_]) -> Floats:
         return np.where(opened, scores, 0.0).sum(axis=1) / opened.sum(axis=1)
 
 
-def check_scores(source: Source, values: Sequence[Any]) -> list[InputProblem]:
+def rated_ids(golds: Iterable[Any]) -> set[str]:
+    """Ids of the gold rows that have gold on any dimension."""
+    rows = [row for row in golds if _has_id(row)]
+    return {row["figure_id"] for row in rows if any(row.get(key) is not None for key in DIMENSION_KEYS)}
+
+
+def check_scores(source: str, values: Sequence[Any]) -> list[InputProblem]:
     """Problems of bare scores: text, bools, None, NaN, or off the scale."""
     return [
         InputProblem(source, index, None, f"is {_show(value)}, {ON_SCALE}")
@@ -277,10 +283,9 @@ def _check_join(
     if gold_by_id and prediction_by_id and gold_by_id.keys().isdisjoint(prediction_by_id):
         yield InputProblem("predictions", None, None, "share no figure with the gold rows: is this the right data set?")
     elif missing == "error":
-        for fig, row in gold_by_id.items():
-            if fig not in prediction_by_id and any(row.get(key) is not None for key in DIMENSION_KEYS):
-                remedy = "add it, with a status other than ok if it failed, or count it with missing='unanswered'"
-                yield InputProblem("predictions", None, fig, f"has gold but no prediction row: {remedy}")
+        for fig in sorted(rated_ids(gold_by_id.values()) - prediction_by_id.keys()):
+            remedy = "add it, with a status other than ok if it failed, or count it with missing='unanswered'"
+            yield InputProblem("predictions", None, fig, f"has gold but no prediction row: {remedy}")
 
 
 def _has_id(row: Any) -> bool:

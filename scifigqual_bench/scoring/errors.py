@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal
-
-Source = Literal["predictions", "golds", "references", "ratings", "figures"]
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -14,13 +11,13 @@ class InputProblem:
     """One thing wrong with one row.
 
     Attributes:
-        source: Which list the row belongs to.
+        source: Which list the row belongs to: ``predictions``, ``golds`` or ``ratings``.
         row: Its position in that list, from 0; None when the problem is the absence of a row.
         figure_id: The figure it concerns, where known.
         message: What is wrong, and what to do about it.
     """
 
-    source: Source
+    source: str
     row: int | None
     figure_id: str | None
     message: str
@@ -29,6 +26,10 @@ class InputProblem:
         """The problem on one line."""
         place = self.source if self.row is None else f"{self.source}[{self.row}]"
         return f"{place}{f' ({self.figure_id})' if self.figure_id is not None else ''}: {self.message}"
+
+    def of_system(self, name: str) -> InputProblem:
+        """The same problem with the system's name, where several prediction files are compared."""
+        return replace(self, source=f"predictions of {name}") if self.source == "predictions" else self
 
 
 class ScoringInputError(ValueError):

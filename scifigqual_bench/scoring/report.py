@@ -10,7 +10,17 @@ import numpy as np
 
 from scifigqual_bench.rubric import COLUMNS, DIMENSION_KEYS, OVERALL
 from scifigqual_bench.scoring.agreement import STATISTICS, TOLERANCE, Agreement, Cells, Estimate
-from scifigqual_bench.scoring.align import Aligned, ColumnScores, Mask, Missing, Overall, Row, align, status_counts
+from scifigqual_bench.scoring.align import (
+    Aligned,
+    ColumnScores,
+    Mask,
+    Missing,
+    Overall,
+    Row,
+    align,
+    rated_ids,
+    status_counts,
+)
 from scifigqual_bench.scoring.ceilings import (
     BesideRaters,
     Ceiling,
@@ -26,6 +36,7 @@ from scifigqual_bench.scoring.errors import ScoringInputError
 from scifigqual_bench.scoring.floors import FLOORS, IN_SAMPLE, floor_scores
 from scifigqual_bench.scoring.raters import ItemRatings
 from scifigqual_bench.scoring.resampling import Bootstrap, Resampled, Sample, resample
+from scifigqual_bench.scoring.slices import Grouping, Slice, slices
 
 SCHEMA_VERSION = "1"
 FLOOR_STATISTICS = ("mae", "within_1", "bias")
@@ -141,6 +152,7 @@ class Report:
         papers: Their papers.
         unrated: Figures without gold, left out.
         columns: By the names in :data:`~scifigqual_bench.rubric.COLUMNS`.
+        slices: By grouping and label; empty when no groupings were given.
         aligned: The scores themselves, for plots; not part of the JSON.
     """
 
@@ -150,12 +162,13 @@ class Report:
     unrated: int
     coverage: Coverage
     columns: dict[str, ColumnReport]
+    slices: dict[str, dict[str, Slice]]
     aligned: Aligned = field(repr=False, compare=False)
     schema_version: str = SCHEMA_VERSION
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain dicts, lists, numbers and None: ready for ``json.dump``."""
-        names = ("schema_version", "settings", "figures", "papers", "unrated", "coverage", "columns")
+        names = ("schema_version", "settings", "figures", "papers", "unrated", "coverage", "columns", "slices")
         return {name: _plain(getattr(self, name)) for name in names}
 
 
@@ -169,6 +182,7 @@ def score(
     missing: Missing = "error",
     integers: bool = False,
     ratings: Iterable[Row] | None = None,
+    groupings: Mapping[str, Grouping] | None = None,
     resamples: int = 10_000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -184,6 +198,8 @@ def score(
         missing: Whether a rated figure without a prediction row is an error or an unanswered item.
         integers: Whether the protocol promises integer scores.
         ratings: Rating rows of the rated figures, for the ceilings.
+        groupings: Labels by figure id, by name of the grouping, for the slices; see
+            :func:`~scifigqual_bench.scoring.slices.standard_groupings`.
         resamples: Bootstrap samples; 0 leaves the intervals out.
         confidence: Level of the intervals, 0..1.
         seed: Seed of the bootstrap.
@@ -204,7 +220,7 @@ def score(
     settings = Settings(mask, overall, min_coverage, TOLERANCE, Bootstrap(resamples, confidence, seed))
     golds = list(golds)
     rating_rows = None if ratings is None else list(ratings)
-    problems = [] if rating_rows is None else rating_problems(rating_rows, known=_rated(golds))
+    problems = [] if rating_rows is None else rating_problems(rating_rows, known=rated_ids(golds))
     try:
         aligned = align(predictions, golds, mask=mask, overall=overall, missing=missing, integers=integers)
     except ScoringInputError as error:
@@ -219,13 +235,9 @@ def score(
         unrated=aligned.unrated,
         coverage=_coverage(aligned),
         columns=_columns(aligned, settings, by_column),
+        slices=slices(aligned, groupings or {}, by_column, settings.bootstrap),
         aligned=aligned,
     )
-
-
-def _rated(golds: Iterable[Any]) -> set[str]:
-    rows = [row for row in golds if isinstance(row, Mapping)]
-    return {str(row.get("figure_id")) for row in rows if any(row.get(key) is not None for key in DIMENSION_KEYS)}
 
 
 def _coverage(aligned: Aligned) -> Coverage:
