@@ -7,7 +7,7 @@ from scifigqual_bench.scoring.comparison import Comparison, Difference, compare
 from scifigqual_bench.scoring.errors import InputProblem, ScoringInputError
 from scifigqual_bench.scoring.report import Report, score
 from scifigqual_bench.scoring.slices import standard_groupings
-from scifigqual_bench.scoring.tables import format_table
+from scifigqual_bench.scoring.tables import format_table, to_csv, to_markdown
 
 __all__ = [
     "STATISTICS",
@@ -30,4 +30,6 @@ __all__ = [
     "format_table",
     "score",
     "standard_groupings",
+    "to_csv",
+    "to_markdown",
 ]

@@ -19,6 +19,7 @@ from scifigqual_bench.rubric import COLUMNS, DIMENSION_KEYS, OVERALL
 from scifigqual_bench.scoring.agreement import Estimate, Floats
 from scifigqual_bench.scoring.align import Aligned, Row, check_rows, gated_mean, score_matrix
 from scifigqual_bench.scoring.errors import InputProblem, ScoringInputError
+from scifigqual_bench.scoring.jsonable import jsonable
 from scifigqual_bench.scoring.raters import ALPHA, ANOVA, Alpha, Anova, Codes, ItemRatings
 from scifigqual_bench.scoring.resampling import Bootstrap, Resampled, Sample, resample
 
@@ -106,6 +107,7 @@ class CeilingReport:
         ratings: Rating rows.
         rater_overall: Which overall of a rater was used.
         columns: By the names in :data:`~scifigqual_bench.rubric.COLUMNS`.
+        bootstrap: How intervals were made.
     """
 
     figures: int
@@ -114,6 +116,10 @@ class CeilingReport:
     rater_overall: str
     columns: dict[str, Ceiling]
     bootstrap: Bootstrap
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain dicts, lists, numbers and None: ready for ``json.dump``."""
+        return jsonable(self)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from scifigqual_bench.scoring.ceilings import (
     ratings_by_column,
 )
 from scifigqual_bench.scoring.errors import InputProblem, ScoringInputError
+from scifigqual_bench.scoring.jsonable import jsonable
 from scifigqual_bench.scoring.resampling import Bootstrap, Sample, chunk_sizes, resample
 
 COMPARED = ("mae", "within_1", "spearman", "bias")
@@ -86,6 +88,10 @@ class Comparison:
     systems: dict[str, dict[str, SystemColumn]]
     differences: tuple[Difference, ...]
     ceilings: dict[str, Ceiling] | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain dicts, lists, numbers and None: ready for ``json.dump``."""
+        return jsonable(self)
 
 
 def compare(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from scifigqual_bench.scoring.ceilings import (
 )
 from scifigqual_bench.scoring.errors import ScoringInputError
 from scifigqual_bench.scoring.floors import FLOORS, IN_SAMPLE, floor_scores
+from scifigqual_bench.scoring.jsonable import NOT_JSON, jsonable
 from scifigqual_bench.scoring.raters import ItemRatings
 from scifigqual_bench.scoring.resampling import Bootstrap, Resampled, Sample, resample
 from scifigqual_bench.scoring.slices import Grouping, Slice, slices
@@ -163,13 +164,12 @@ class Report:
     coverage: Coverage
     columns: dict[str, ColumnReport]
     slices: dict[str, dict[str, Slice]]
-    aligned: Aligned = field(repr=False, compare=False)
+    aligned: Aligned = field(repr=False, compare=False, metadata=NOT_JSON)
     schema_version: str = SCHEMA_VERSION
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain dicts, lists, numbers and None: ready for ``json.dump``."""
-        names = ("schema_version", "settings", "figures", "papers", "unrated", "coverage", "columns", "slices")
-        return {name: _plain(getattr(self, name)) for name in names}
+        return jsonable(self)
 
 
 def score(
@@ -340,13 +340,3 @@ def _headline_reason(column: str, aligned: Aligned, n_open: int, scored: int, mi
     if not_asked.any():
         reason += f"; on {int(not_asked.sum())} the judge was asked under a mask that closes it: try mask='evidence'"
     return reason
-
-
-def _plain(value: Any) -> Any:
-    if is_dataclass(value):
-        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    return value

@@ -108,9 +108,15 @@ def slices(
     for name, labels in groupings.items():
         label_of = np.array([labels.get(fig, "") for fig in aligned.figure_ids])
         result[name] = {
-            label: _slice(aligned, label_of == label, ratings, bootstrap) for label in sorted(set(label_of) - {""})
+            str(label): _slice(aligned, label_of == label, ratings, bootstrap)
+            for label in sorted(set(label_of) - {""}, key=_natural)
         }
     return result
+
+
+def _natural(label: str) -> tuple[int, str]:
+    """Sort key that puts 9 before 10."""
+    return (len(label) if label.isdigit() else 0, label)
 
 
 def _slice(
