@@ -88,25 +88,22 @@ def write_report(
         cards, page = Path(scratch, "cards.html"), Path(scratch, "page.html")
         summary, unreadable = _write_cards(cards, figures, predictions)
         orphans = [predictions[fig_id] for fig_id in predictions if fig_id not in summary.figure_ids]
-        _write_text(
-            page,
-            _environment()
-            .get_template("page.html.j2")
-            .generate(
-                title=title or f"{dataset_name}: figures and scores",
-                dataset_name=dataset_name,
-                manifest=manifest,
-                summary=summary,
-                score_table=head.score_table(score_report),
-                orphans=orphans,
-                cards=_blocks(cards),
-                **_inline_parts(),
-            ),
+        template = _environment().get_template("page.html.j2")
+        parts = template.generate(
+            title=title or f"{dataset_name}: figures and scores",
+            dataset_name=dataset_name,
+            manifest=manifest,
+            summary=summary,
+            score_table=head.score_table(score_report),
+            orphans=orphans,
+            cards=_blocks(cards),
+            **_inline_parts(),
         )
+        _write_text(page, parts)
         os.replace(page, path)
     return ReportCounts(
         figures=len(summary.index),
-        without_prediction=summary.statuses.get(view.NO_PREDICTION, 0),
+        without_prediction=summary.statuses[view.NO_PREDICTION],
         without_figure=tuple(orphan.figure_id for orphan in orphans),
         unreadable_images=tuple(unreadable),
     )
@@ -179,9 +176,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.globals.update(
-        BANDS=BANDS, DIMENSIONS=DIMENSIONS, count=view.count_text, distribution=head.distribution, view=view
-    )
+    environment.globals.update(BANDS=BANDS, DIMENSIONS=DIMENSIONS, view=view)
+    environment.globals.update(count=view.count_text, distribution=head.distribution)
     environment.filters.update(score=view.score_text, signed=view.signed_text, when=view.time_text)
     return environment
 

@@ -36,8 +36,8 @@ def test_a_summary_counts_papers_statuses_and_gold(make):
     assert summary.titles == {"paper-1": "A title"}
     assert summary.statuses == {"ok": 1, "refusal": 1, NO_PREDICTION: 1}
     assert summary.rated == 1
-    assert summary.judge == {key: [7.0] for key in COLUMNS}
-    assert summary.gold == {key: [8.0] for key in COLUMNS}
+    assert all(summary.scores("judge", key) == [7.0] for key in COLUMNS)
+    assert all(summary.scores("gold", key) == [8.0] for key in COLUMNS)
 
 
 @pytest.mark.parametrize("report", [None, {}, [], {"note": "no rows"}, [{"column": "VC"}], {"VC": {"ok": True}}])
