@@ -83,6 +83,12 @@ class Line:
         return heavy * 2 > sum(len(span.text.strip()) for span in self.spans)
 
     @property
+    def italic(self) -> bool:
+        """Whether most of the line's characters are italic."""
+        slanted = sum(len(span.text.strip()) for span in self.spans if span.italic)
+        return slanted * 2 > sum(len(span.text.strip()) for span in self.spans)
+
+    @property
     def horizontal(self) -> bool:
         """Whether the line runs from left to right."""
         return self.direction[0] > 0.99
@@ -168,7 +174,7 @@ def open_pdf(path: Path) -> Iterator[object]:
             raise PdfError("pdf-encrypted", f"{path.name}: needs a password; decrypt it first")
         if document.page_count == 0 and document.is_repaired:
             raise PdfError(
-                "pdf-damaged", f"{path.name}: cut short or damaged; no page can be recovered, fetch it again"
+                "pdf-damaged", f"{path.name}: cut short or damaged; no page can be recovered"
             )
         if document.page_count == 0:
             raise PdfError("pdf-no-pages", f"{path.name}: has no pages")

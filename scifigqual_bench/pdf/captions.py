@@ -1,0 +1,350 @@
+"""Find the captions of a paper: figures, tables, algorithms and listings, each with its printed number.
+
+A line that begins with "Figure 3" may be a caption or a sentence that happens to start a line. The label decides
+where it can (a colon follows); else the paper's own habit does: the style in which most of its captions are set, and
+whether the line before flows into this one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from scifigqual_bench.pdf.document import Document, Line, Rect
+from scifigqual_bench.pdf.layout import EDGE, Layout, PageLayout, Role, analyse, rows_of
+
+CaptionKind = Literal["figure", "table", "algorithm", "listing"]
+
+_WORDS: dict[CaptionKind, str] = {
+    "figure": r"extended data fig(?:ure|\.)?|(?:supplementary |supplemental |appendix )?fig(?:ure|\.)?"
+    r"|abb(?:ildung|\.)|рис(?:унок|\.)|图|圖|図|그림|scheme|chart",
+    "table": r"extended data table|(?:supplementary |supplemental |appendix )?tab(?:le|\.)?|tabelle|таблица|表|표",
+    "algorithm": r"alg(?:orithm|\.)",
+    "listing": r"listing",
+}
+_LABEL = re.compile(
+    r"^\s*(?P<label>(?:"
+    + "|".join(f"(?P<{kind}>{words})" for kind, words in _WORDS.items())
+    + r")\s*(?P<number>(?:[A-Z]{1,2}[.\-]?)?\d{1,3}(?:[.\-]\d{1,3})*[a-z]?(?![\w%])"
+    r"|[IVXL]{1,6}(?!\w)|[A-Z](?=\s*[:.|])))(?P<rest>.*)$",
+    re.IGNORECASE | re.DOTALL,
+)
+CLEAR = 2.0
+"""From this score on a label is taken for a caption's."""
+_CONTINUED = re.compile(r"^\s*[:.,\-–—]?\s*[(\[]?\s*(?:continued|cont\.|cont’d|cont'd|contd)\b", re.IGNORECASE)
+_SEPARATOR = re.compile(r"^\s*(?P<mark>[:|：]|\.(?!\d)|[—–-](?=\s)|\)(?=\s))")
+
+
+@dataclass(frozen=True)
+class Caption:
+    """A caption as printed.
+
+    Attributes:
+        number: As printed: ``"3"``, ``"A1"``, ``"S2"``, ``"IV"``.
+        label: Word and number as printed: ``"Figure 3"``, ``"Fig. 3"``.
+        page: From 1.
+        bbox: In PDF points from the page's top left corner.
+        text: The whole caption with its label; words broken at line ends are joined.
+        lines: Indices into ``Page.lines``, in reading order.
+        continued: Whether it says that it continues an earlier float.
+    """
+
+    kind: CaptionKind
+    number: str
+    label: str
+    page: int
+    bbox: Rect
+    text: str
+    lines: tuple[int, ...]
+    continued: bool = False
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A line that begins with a label, and what speaks for its being a caption."""
+
+    page: int
+    line: int
+    kind: CaptionKind
+    number: str
+    label: str
+    separator: str
+    continued: bool
+    size: float
+    bold: bool
+    italic: bool
+    flows: bool
+    alone: bool
+
+    @property
+    def style(self) -> tuple[str, str, bool, bool]:
+        word = re.sub(r"[\s\d].*$", "", self.label)
+        return word, self.separator, self.bold, self.italic
+
+
+def find_captions(document: Document, layout: Layout | None = None) -> list[Caption]:
+    """Find every caption of a paper.
+
+    Args:
+        document: The paper.
+        layout: Its layout, where the caller has it already.
+
+    Returns:
+        Captions in page order, from top to bottom, from left to right.
+    """
+    layout = layout or analyse(document)
+    candidates = [found for page in layout.pages for found in _candidates(page, layout)]
+    chosen = _choose(candidates, layout)
+    captions = []
+    for page in layout.pages:
+        here = [c for c in chosen if c.page == page.page.number]
+        captions += _grow_all(page, here)
+    return captions
+
+
+# --- labels -----------------------------------------------------------------------------------------------------------
+
+
+def _candidates(page: PageLayout, layout: Layout) -> list[_Candidate]:
+    found = []
+    for index, line in enumerate(page.page.lines):
+        if not line.horizontal or page.roles[index] == Role.FURNITURE:
+            continue
+        match = _LABEL.match(line.text)
+        if match is None or not _plausible(match):
+            continue
+        kind = next(kind for kind in _WORDS if match[kind])
+        rest = match["rest"]
+        separator = _SEPARATOR.match(rest)
+        label = match["label"].strip()
+        spans = _label_spans(line, match.end("label"))
+        found.append(
+            _Candidate(
+                page=page.page.number,
+                line=index,
+                kind=kind,
+                number=match["number"],
+                label=label,
+                separator=separator["mark"] if separator else "",
+                continued=_CONTINUED.match(rest) is not None,
+                size=float(page.sizes[index]),
+                bold=all(span.bold for span in spans),
+                italic=all(span.italic for span in spans),
+                flows=_flows_into(page, index, layout),
+                alone=not rest.strip(" .:"),
+            )
+        )
+    return found
+
+
+def _plausible(match: re.Match[str]) -> bool:
+    """A label begins with a capital (or a script without capitals), and a letter alone is one where it is a capital."""
+    number = match["number"]
+    roman = re.fullmatch(r"[A-Za-z]+", number) is not None
+    return not match["label"].lstrip()[0].islower() and (not roman or number.isupper())
+
+
+def _label_spans(line: Line, end: int) -> list:
+    """The spans that hold the first ``end`` characters, spaces left out."""
+    spans, position = [], 0
+    for span in line.spans:
+        if position < end and span.text.strip():
+            spans.append(span)
+        position += len(span.text)
+    return spans or list(line.spans)
+
+
+def _flows_into(page: PageLayout, index: int, layout: Layout) -> bool:
+    """Whether the line above runs to the end of its column and stands as close as the lines of one paragraph."""
+    box, size = page.boxes[index], page.sizes[index]
+    left, right = page.column_of(tuple(box))
+    step = page.floors[index] - page.floors
+    above = (
+        (np.abs(page.sizes - size) < 0.6)
+        & (step > 0.5 * size)
+        & (step < 1.15 * max(layout.leading, 1.15 * size))
+        & (page.boxes[:, 0] < box[0] + 4 * EDGE)
+        & (page.boxes[:, 0] > left - 2 * EDGE)
+        & (page.boxes[:, 2] > right - 4 * EDGE)
+        & (page.boxes[:, 2] < right + 2 * EDGE)
+        & (page.roles != Role.FURNITURE)
+    )
+    return bool(above.any())
+
+
+def _score(candidate: _Candidate, layout: Layout) -> float:
+    """What one label shows by itself; 2 and more is a caption if the paper's habit does not say otherwise."""
+    score = {":": 3.0, "：": 3.0, "|": 3.0, ".": 2.0, "—": 2.0, "–": 2.0, "-": 1.0}.get(candidate.separator, 0.0)
+    if candidate.kind in ("algorithm", "listing") and candidate.bold:
+        score += 2.0
+    score += 1.0 * candidate.bold + 0.5 * candidate.italic + 1.5 * candidate.continued
+    score += 0.5 * (abs(candidate.size - layout.body_size) > 0.4)
+    if candidate.separator in (".", "-", ""):
+        score -= 3.0 * candidate.flows
+    if candidate.alone:
+        score += 0.5
+    return score
+
+
+def _choose(candidates: Sequence[_Candidate], layout: Layout) -> list[_Candidate]:
+    """Keep the captions: each label's own score, corrected by the habit of the paper's clear captions of that kind."""
+    chosen = []
+    for kind in _WORDS:
+        scored = [(c, _score(c, layout)) for c in candidates if c.kind == kind]
+        clear = [c for c, score in scored if score >= CLEAR]
+        numbers = len({c.number for c in clear}) or 1
+        styles = Counter(style for style, _ in {(c.style, c.number) for c in clear})
+        usual_size = float(np.median([c.size for c in clear])) if clear else 0.0
+        for candidate, score in scored:
+            share = styles[candidate.style] / numbers
+            score += 1.0 if share >= 0.5 else -1.5 if share < 0.2 and numbers >= 2 else 0.0
+            # text within a figure, a picture of a page for example, is set much smaller than the paper's captions
+            if score >= CLEAR and candidate.size > 0.75 * usual_size:
+                chosen.append(candidate)
+    return sorted(chosen, key=lambda c: (c.page, c.line))
+
+
+# --- extent -----------------------------------------------------------------------------------------------------------
+
+
+def _grow_all(page: PageLayout, labels: Sequence[_Candidate]) -> list[Caption]:
+    starts = {c.line: c for c in labels}
+    captions = []
+    for candidate in labels:
+        lines = _grow(page, candidate.line, set(starts) - {candidate.line})
+        boxes = page.boxes[lines]
+        bbox = (boxes[:, 0].min(), boxes[:, 1].min(), boxes[:, 2].max(), boxes[:, 3].max())
+        captions.append(
+            Caption(
+                kind=candidate.kind,
+                number=candidate.number,
+                label=candidate.label,
+                page=candidate.page,
+                bbox=tuple(float(v) for v in bbox),
+                text=join_lines([page.page.lines[i] for i in lines]),
+                lines=tuple(int(i) for i in lines),
+                continued=candidate.continued,
+            )
+        )
+    return sorted(captions, key=lambda c: (c.bbox[1], c.bbox[0]))
+
+
+def _grow(page: PageLayout, start: int, others: set[int]) -> list[int]:
+    """The lines of the caption that begins with line ``start``, row by row downwards."""
+    box, sizes = page.boxes, page.sizes
+    size, first = sizes[start], box[start]
+    left, right = _bounds(page, start, others)
+    below = [
+        box[i, 1] for i in others if box[i, 1] > first[3] - 1 and min(box[i, 2], first[2]) > max(box[i, 0], first[0])
+    ]
+    below += [r for r in page.rules_between(first[0], first[2]) if r > first[3] - 1]
+    middle = (box[:, 1] + box[:, 3]) / 2
+    usable = (
+        (page.roles != Role.FURNITURE)
+        & np.array([line.horizontal for line in page.page.lines], dtype=bool)
+        & (box[:, 0] > left - EDGE)
+        & (box[:, 2] < right + 2 * EDGE)
+        & (middle < min(below, default=np.inf))
+    )
+    usable[list(others)] = False
+    row_height = np.minimum(box[:, 3], first[3]) - np.maximum(box[:, 1], first[1])
+    beside = usable & (box[:, 0] >= first[0]) & (row_height > 0.5 * size)
+    edge = _right_edge(page, start, usable)
+    taken = [_chain(box, rows_of(box, np.flatnonzero(beside & (box[:, 0] < edge)))[0], size)]
+    edge = max(edge if np.isfinite(edge) else 0.0, box[taken[0], 2].max())
+    centred = np.abs(box[:, 0] + box[:, 2] - first[0] - edge) < 4 * EDGE
+    usable &= (middle > first[3]) & (((box[:, 0] > first[0] - 2 * EDGE) & (box[:, 0] < edge + EDGE)) | centred)
+    step = 0.0
+    for row in rows_of(box, np.flatnonzero(usable)):
+        row = _reach(box, row, taken, size)
+        if len(row) == 0:
+            break
+        main = row[np.argmax(box[row, 2] - box[row, 0])]
+        above = taken[-1][np.argmax(box[taken[-1], 2] - box[taken[-1], 0])]
+        gap = page.floors[main] - page.floors[above]
+        if gap > (1.3 * step if step else 1.55 * size) or abs(sizes[main] - size) > 0.12 * size:
+            break
+        taken.append(row)
+        step = max(step, gap)
+    return [int(i) for row in taken for i in row]
+
+
+def _right_edge(page: PageLayout, start: int, usable: np.ndarray) -> float:
+    """How far the rows under the label reach, those that begin at its left edge; infinity where there are none."""
+    first, size = page.boxes[start], page.sizes[start]
+    depth = page.floors - page.floors[start]
+    under = usable & (np.abs(page.boxes[:, 0] - first[0]) < EDGE) & (depth > 0.5 * size) & (depth < 4 * size)
+    under &= np.abs(page.sizes - size) < 0.12 * size
+    return float(page.boxes[under, 2].max()) if under.any() else np.inf
+
+
+def _bounds(page: PageLayout, start: int, others: set[int]) -> tuple[float, float]:
+    """Between which edges the caption's lines may stand: its column, cut by labels in the same row."""
+    first = page.boxes[start]
+    left, right = page.column_of(tuple(first))
+    for other in others:
+        box = page.boxes[other]
+        if min(box[3], first[3]) - max(box[1], first[1]) > 0:
+            if box[0] > first[2] - EDGE:
+                right = min(right, box[0] - 2 * EDGE)
+            elif box[2] < first[0] + EDGE:
+                left = max(left, box[2])
+    return left, right
+
+
+def _reach(box: np.ndarray, row: np.ndarray, taken: list[np.ndarray], size: float) -> np.ndarray:
+    """The lines of a row that continue the caption; none where the row is set apart from it.
+
+    They start at the caption's left edge, a little to the right of it, or lie centred under it; what stands beside
+    the caption (wrapped text, a neighbour's sub-caption) begins left of its left edge or right of its right edge.
+    """
+    so_far = np.concatenate(taken)
+    left, right = box[so_far, 0].min(), box[so_far, 2].max()
+    own = row[(box[row, 0] > left - 2 * EDGE) & (box[row, 0] < right + EDGE)]
+    chain = _chain(box, own, size)
+    if len(chain):
+        begin, end = box[chain, 0].min(), box[chain, 2].max()
+        begins_well = begin < left + 0.2 * (right - left) or abs(begin + end - left - right) < 4 * EDGE
+        # the second row shows the block's width; from then on nothing reaches beyond it
+        if begins_well and (len(taken) == 1 or end < right + 3 * EDGE):
+            return chain
+    chain = _chain(box, row[(box[row, 2] > left) & (box[row, 0] < right)], size)
+    if len(chain) and abs(box[chain, 0].min() + box[chain, 2].max() - left - right) < 4 * EDGE:
+        return chain
+    return np.empty(0, dtype=int)
+
+
+def _chain(box: np.ndarray, row: np.ndarray, size: float) -> np.ndarray:
+    """The lines of a row from its first one to the first wide gap."""
+    keep: list[int] = []
+    for index in row:
+        if keep and box[index, 0] - box[keep, 2].max() > 2.5 * size:
+            break
+        keep.append(int(index))
+    return np.array(keep, dtype=int)
+
+
+def join_lines(lines: Sequence[Line]) -> str:
+    """Join printed lines to one text, words broken at line ends put together again.
+
+    A hyphen before a small letter at a line's end is taken for a break.
+
+    Args:
+        lines: In reading order.
+
+    Returns:
+        The text, white space normalised.
+    """
+    text = ""
+    for line in lines:
+        piece = re.sub(r"\s+", " ", line.text).strip()
+        if re.search(r"[^\W\d_][-\u00ad\u2010]$", text) and piece[:1].islower():
+            text = text[:-1] + piece
+        else:
+            text = f"{text} {piece}" if text else piece
+    return text

@@ -1,0 +1,467 @@
+"""Find the graphic that belongs to each caption.
+
+Everything on a page that is neither running text nor caption nor running head is gathered into clusters of images,
+paths and text that touch or nearly touch. A caption owns the clusters of its zone: the strip of its column between
+the caption and the next thing that can't be part of a float. All captions of a page are settled together, because
+the table of one and the figure of the next may share a strip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from scipy import ndimage
+
+from scifigqual_bench.pdf.captions import Caption
+from scifigqual_bench.pdf.document import Document, Page, Rect
+from scifigqual_bench.pdf.layout import EDGE, RULE, Layout, PageLayout, Role, analyse
+from scifigqual_bench.records import Problem
+
+Side = Literal["above", "below", "beside"]
+
+CELL = 2.0
+"""Points: resolution at which neighbouring elements are joined to clusters."""
+REACH = 40.0
+"""Points: the widest empty band within a figure, for example between two rows of panels."""
+TITLE_REACH = 20.0
+"""Points: how far above or below a graphic its titles and legends stand ..."""
+LABEL_REACH = 18.0
+"""... and how far to its sides its row labels."""
+MAX_CUT = 0.35
+"""At most this share of a region is cut off for a line of text that it overlaps."""
+PAGE_SHARE = 0.85
+"""An image or path over this share of the page is a background."""
+
+
+@dataclass(frozen=True)
+class Region:
+    """Where a caption's graphic is.
+
+    Attributes:
+        page: From 1.
+        bbox: The graphic without its caption, in PDF points from the page's top left corner.
+        method: ``graphics-above-caption``, ``text-below-caption`` and so on: what was found, and on which side.
+        confidence: 0..1, a rank of trust, not a probability.
+        subcaptions: Whether text between the panels and the caption (sub-captions, legends) is in the box; it is
+            always taken in where there is any, so this says whether there was.
+    """
+
+    page: int
+    bbox: Rect
+    method: str
+    confidence: float
+    subcaptions: bool
+
+
+@dataclass(frozen=True)
+class _Cluster:
+    """Elements that touch or nearly touch."""
+
+    box: Rect
+    graphic: bool
+    ruled: bool
+
+
+@dataclass
+class _Claim:
+    """A caption, the strips where its graphic may be, what bounds them, the side that was chosen, and what it got."""
+
+    caption: Caption
+    zones: dict[Side, Rect]
+    barriers: np.ndarray
+    side: Side = "above"
+    clusters: list[_Cluster] = field(default_factory=list)
+
+
+def find_regions(
+    document: Document, captions: Sequence[Caption], layout: Layout | None = None
+) -> list[Region | Problem]:
+    """Find the region of every caption.
+
+    Args:
+        document: The paper.
+        captions: All captions of the paper, tables and algorithms too: they bound the others.
+        layout: The paper's layout, where the caller has it already.
+
+    Returns:
+        One entry a caption, in the order given: its region, or a problem that says why there is none.
+    """
+    layout = layout or analyse(document)
+    pages = []
+    for page in layout.pages:
+        here = [caption for caption in captions if caption.page == page.page.number]
+        if here:
+            clusters = _clusters(page, here, layout)
+            pages.append((page, clusters, [_claim(page, c, here) for c in here]))
+    habits = _habits(pages)
+    found: dict[int, Region | Problem] = {}
+    for _, clusters, claims in pages:
+        _settle(claims, clusters, habits)
+        for claim in claims:
+            found[id(claim.caption)] = _region(claim, clusters)
+    return [found[id(caption)] for caption in captions]
+
+
+# --- clusters ---------------------------------------------------------------------------------------------------------
+
+
+def _clusters(page: PageLayout, captions: Sequence[Caption], layout: Layout) -> list[_Cluster]:
+    """All that may be part of a float on a page, joined to clusters."""
+    in_caption = np.zeros(len(page.page.lines), dtype=bool)
+    in_caption[[i for caption in captions for i in caption.lines]] = True
+    frames = _frames(page, captions)
+    fixed = in_caption | ((page.roles != Role.OTHER) & ~_inside_any(page.boxes, frames))
+    text = page.boxes[~fixed]
+    graphics, rules = _graphics(page, page.boxes[fixed])
+    boxes = np.concatenate([graphics, rules, text])
+    if len(boxes) == 0:
+        return []
+    labels = _joined(boxes, page.page)
+    kind = np.repeat([0, 1, 2], [len(graphics), len(rules), len(text)])
+    clusters = []
+    for label in range(1, labels.max() + 1):
+        members = labels == label
+        if not members.any():
+            continue
+        box = boxes[members]
+        kinds = kind[members]
+        clusters.append(
+            _Cluster(
+                box=(box[:, 0].min(), box[:, 1].min(), box[:, 2].max(), box[:, 3].max()),
+                graphic=_is_graphic(box[kinds == 0], box[kinds == 1]),
+                ruled=bool((kinds == 1).any()),
+            )
+        )
+    return clusters
+
+
+def _is_graphic(graphics: np.ndarray, rules: np.ndarray) -> bool:
+    """Whether a cluster holds more than text with rules: a picture, or paths that go up and across."""
+    if len(graphics) == 0:
+        return False
+    size = graphics[:, 2:] - graphics[:, :2]
+    return bool((size.min(axis=1) > 8).any() or len(graphics) >= 4)
+
+
+def _graphics(page: PageLayout, fixed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Boxes of the images and paths that show, and of the rules among the paths."""
+    whole = PAGE_SHARE * page.page.width * page.page.height
+    images = np.array(page.page.images, dtype=float).reshape(-1, 4)
+    shown = [d for d in page.drawings if d.fill is None or min(d.fill) < 0.98]
+    paths = np.array([d.bbox for d in shown], dtype=float).reshape(-1, 4)
+    boxes = np.concatenate([images, paths])
+    width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
+    keep = (width * height < whole) & ~_covered(boxes, fixed, page.page)
+    thin = (np.minimum(width, height) < RULE) & (np.arange(len(boxes)) >= len(images))
+    return boxes[keep & ~thin], boxes[keep & thin]
+
+
+def _frames(page: PageLayout, captions: Sequence[Caption]) -> np.ndarray:
+    """Boxes that hold text of their own: pictures, rectangles, and algorithms between their rules."""
+    limit = 0.6 * page.page.height
+    boxes = [d.bbox for d in page.drawings if d.fill is None or min(d.fill) < 0.98] + page.page.images
+    frames = np.array(boxes, dtype=float).reshape(-1, 4)
+    size = frames[:, 2:] - frames[:, :2]
+    frames = frames[(size[:, 1] > 24) & (size[:, 1] < limit) & (size[:, 0] > 40)]
+    listings = []
+    for caption in captions:
+        if caption.kind in ("algorithm", "listing"):
+            x0, _, x1, y1 = caption.bbox
+            rules = sorted(rule for rule in page.rules_between(x0, x1) if rule > y1 - 1)
+            if len(rules) >= 2:
+                left, right = page.column_of(caption.bbox)
+                listings.append((left - 2 * EDGE, rules[0], right + 2 * EDGE, rules[1]))
+    return np.concatenate([frames, np.array(listings, dtype=float).reshape(-1, 4)])
+
+
+def _inside_any(boxes: np.ndarray, frames: np.ndarray) -> np.ndarray:
+    if len(frames) == 0 or len(boxes) == 0:
+        return np.zeros(len(boxes), dtype=bool)
+    inside = (frames[None, :, :2] - 1 <= boxes[:, None, :2]).all(axis=2)
+    inside &= (boxes[:, None, 2:] <= frames[None, :, 2:] + 1).all(axis=2)
+    return inside.any(axis=1)
+
+
+def _covered(boxes: np.ndarray, lines: np.ndarray, page: Page) -> np.ndarray:
+    """Which boxes lie wholly in running text: underlines, fraction bars, highlights."""
+    mask = _painted(lines, page, 1.0, EDGE) > 0
+    total = np.pad(np.cumsum(np.cumsum(mask, axis=0), axis=1), ((1, 0), (1, 0)))
+    x0, y0, x1, y1 = _cells(boxes, mask.shape, 1.0)
+    inside = total[y1, x1] - total[y0, x1] - total[y1, x0] + total[y0, x0]
+    return inside >= (x1 - x0) * (y1 - y0)
+
+
+def _cells(boxes: np.ndarray, shape: tuple[int, int], cell: float) -> tuple[np.ndarray, ...]:
+    """Half-open cell ranges of boxes, at least one cell each."""
+    x0 = np.clip(np.floor(boxes[:, 0] / cell).astype(int), 0, shape[1] - 1)
+    y0 = np.clip(np.floor(boxes[:, 1] / cell).astype(int), 0, shape[0] - 1)
+    x1 = np.clip(np.ceil(boxes[:, 2] / cell).astype(int), x0 + 1, shape[1])
+    y1 = np.clip(np.ceil(boxes[:, 3] / cell).astype(int), y0 + 1, shape[0])
+    return x0, y0, x1, y1
+
+
+def _painted(boxes: np.ndarray, page: Page, cell: float, margin: float) -> np.ndarray:
+    """How many of the boxes, each grown by a margin, cover each cell of the page."""
+    shape = (int(np.ceil(page.height / cell)) + 1, int(np.ceil(page.width / cell)) + 1)
+    # corners of a box add and subtract one; summing up both ways fills the boxes, however many there are
+    steps = np.zeros((shape[0] + 1, shape[1] + 1), dtype=np.int32)
+    x0, y0, x1, y1 = _cells(boxes + np.array([-margin, -margin, margin, margin]), shape, cell)
+    np.add.at(steps, (y0, x0), 1)
+    np.add.at(steps, (y1, x1), 1)
+    np.add.at(steps, (y0, x1), -1)
+    np.add.at(steps, (y1, x0), -1)
+    return steps.cumsum(axis=0).cumsum(axis=1)[: shape[0], : shape[1]]
+
+
+def _joined(boxes: np.ndarray, page: Page) -> np.ndarray:
+    """Number of the cluster that each box falls into, from 1."""
+    mask = _painted(boxes, page, CELL, CELL) > 0
+    components, _ = ndimage.label(mask)
+    x0, y0, x1, y1 = _cells(boxes, mask.shape, CELL)
+    return components[(y0 + y1 - 1) // 2, (x0 + x1 - 1) // 2]
+
+
+# --- zones ------------------------------------------------------------------------------------------------------------
+
+
+def _claim(page: PageLayout, caption: Caption, captions: Sequence[Caption]) -> _Claim:
+    """The strips in which a caption's graphic may lie, by side, and the lines that bound them."""
+    own = np.zeros(len(page.page.lines), dtype=bool)
+    own[[i for c in captions for i in c.lines]] = True
+    fixed = (page.roles != Role.OTHER) & ~own & ~_inside_any(page.boxes, _frames(page, captions))
+    captions_here = np.array([c.bbox for c in captions if c is not caption], dtype=float).reshape(-1, 4)
+    barriers = np.concatenate([page.boxes[fixed], captions_here])
+    left, right = _sides(page, caption, barriers)
+    _, y0, _, y1 = caption.bbox
+    overlap = np.minimum(barriers[:, 2], right) - np.maximum(barriers[:, 0], left)
+    crossing = barriers[overlap > np.minimum(12.0, 0.5 * (barriers[:, 2] - barriers[:, 0]))]
+    above = crossing[crossing[:, 3] < y0 + EDGE, 3]
+    below = crossing[crossing[:, 1] > y1 - EDGE, 1]
+    column = page.column_of(caption.bbox)
+    zones: dict[Side, Rect] = {
+        "above": (left, max(above, default=0.0), right, y0),
+        "below": (left, y1, right, min(below, default=page.page.height)),
+        "beside": (column[0], y0, column[1], y1),
+    }
+    return _Claim(caption, zones, np.concatenate([barriers, [caption.bbox]]))
+
+
+def _sides(page: PageLayout, caption: Caption, barriers: np.ndarray) -> tuple[float, float]:
+    """Left and right edge of a caption's zones.
+
+    A caption in the middle of its column stands under a graphic that may be as wide as the column. One that stands
+    off the middle belongs to a box of its own, as wide to its left as to its right: side-by-side figures.
+    """
+    x0, y0, x1, y1 = caption.bbox
+    left, right = page.column_of(caption.bbox)
+    middle = (x0 + x1) / 2
+    if x0 - left > 2 * EDGE:
+        half = max(min(middle - left, right - middle), (x1 - x0) / 2)
+        left, right = middle - half, middle + half
+    level = barriers[(np.minimum(barriers[:, 3], y1) - np.maximum(barriers[:, 1], y0)) > EDGE]
+    lefts = level[level[:, 2] < x0 + EDGE, 2]
+    rights = level[level[:, 0] > x1 - EDGE, 0]
+    left = max(left, max(lefts, default=left))
+    right = min(right, min(rights, default=right))
+    return min(left, x0), max(right, x1)
+
+
+# --- who owns what ----------------------------------------------------------------------------------------------------
+
+
+def _in_zone(cluster: _Cluster, zone: Rect) -> bool:
+    """Whether a cluster lies in a zone: most of its width, and nearly all of its height."""
+    x0, y0, x1, y1 = cluster.box
+    across = min(x1, zone[2]) - max(x0, zone[0])
+    along = min(y1, zone[3] + EDGE) - max(y0, zone[1] - EDGE)
+    return across > 0.55 * (x1 - x0) and along > 0.8 * (y1 - y0)
+
+
+def _near(zone: Rect, side: Side, clusters: Sequence[_Cluster]) -> list[_Cluster]:
+    """The clusters of a zone, from the caption outwards to the first wide empty band."""
+    inside = [c for c in clusters if _in_zone(c, zone)]
+    if side == "below":
+        inside.sort(key=lambda c: c.box[1])
+        edge = zone[1]
+    else:
+        inside.sort(key=lambda c: -c.box[3])
+        edge = zone[3]
+    chosen = []
+    for cluster in inside:
+        gap = cluster.box[1] - edge if side == "below" else edge - cluster.box[3]
+        if gap > REACH:
+            break
+        chosen.append(cluster)
+        edge = max(edge, cluster.box[3]) if side == "below" else min(edge, cluster.box[1])
+    return chosen
+
+
+def _fit(kind: str, clusters: Sequence[_Cluster]) -> float:
+    """How well clusters can be the body of a float of a kind: 0 not at all, 2 as usual.
+
+    Figures are pictures, else set between rules, at worst loose words. Tables, algorithms and listings are text,
+    mostly with rules, seldom pictures.
+    """
+    if not clusters:
+        return 0.0
+    graphic, ruled = any(c.graphic for c in clusters), any(c.ruled for c in clusters)
+    if kind == "figure":
+        return 2.0 if graphic else 1.0 if ruled else 0.5
+    return 2.0 if ruled and not all(c.graphic for c in clusters) else 1.0 if graphic else 1.5
+
+
+def _habits(pages: Sequence[tuple[PageLayout, list[_Cluster], list[_Claim]]]) -> dict[str, float]:
+    """On which side of its captions the paper sets each kind, -2 (below) .. 2 (above).
+
+    Counted over the captions that leave no doubt; with none the usual side counts a little.
+    """
+    votes: dict[str, list[int]] = {"figure": [], "table": [], "algorithm": [], "listing": []}
+    for _, clusters, claims in pages:
+        for claim in claims:
+            kind = claim.caption.kind
+            above, below = (_fit(kind, _near(claim.zones[side], side, clusters)) >= 1 for side in ("above", "below"))
+            if above != below:
+                votes[kind].append(1 if above else -1)
+    usual = {"figure": 1.0, "table": -0.5, "algorithm": -4.0, "listing": 0.5}
+    return {
+        kind: float(np.clip(prior + 2.0 * sum(cast) / (1 + len(cast)), -2.0, 2.0))
+        for (kind, cast), prior in zip(votes.items(), usual.values(), strict=True)
+    }
+
+
+def _settle(claims: Sequence[_Claim], clusters: Sequence[_Cluster], habits: dict[str, float]) -> None:
+    """Give every cluster of a page to at most one caption."""
+    for claim in claims:
+        kind = claim.caption.kind
+        near: dict[Side, list[_Cluster]] = {s: _near(claim.zones[s], s, clusters) for s in ("above", "below")}
+        fits = {side: _fit(kind, near[side]) for side in near}
+        if max(fits.values()) < 1.0 and any(_beside(claim, c) for c in clusters):
+            claim.side, claim.clusters = "beside", [c for c in clusters if _beside(claim, c)]
+            continue
+        lead = {"above": habits[kind], "below": -habits[kind]}
+        claim.side = max(fits, key=lambda side: (fits[side] > 0, fits[side] + lead[side]))
+        claim.clusters = near[claim.side]
+    for i, one in enumerate(claims):
+        for two in claims[i + 1 :]:
+            if any(c in two.clusters for c in one.clusters):
+                _share(one, two)
+
+
+def _beside(claim: _Claim, cluster: _Cluster) -> bool:
+    """Whether a graphic stands next to a caption, within its column and around its height."""
+    zone, box = claim.zones["beside"], cluster.box
+    level = min(box[3], zone[3]) - max(box[1], zone[1])
+    apart = box[2] < claim.caption.bbox[0] + EDGE or box[0] > claim.caption.bbox[2] - EDGE
+    inside = zone[0] - 2 * EDGE < box[0] and box[2] < zone[2] + 2 * EDGE
+    return cluster.graphic and apart and inside and level > 0.5 * min(zone[3] - zone[1], box[3] - box[1])
+
+
+def _share(one: _Claim, two: _Claim) -> None:
+    """Divide the clusters that two captions both reach."""
+    common = [c for c in one.clusters if c in two.clusters]
+    if {one.side, two.side} == {"above", "below"}:
+        upper, lower = (one, two) if one.side == "below" else (two, one)
+        stack = sorted(common, key=lambda c: c.box[1] + c.box[3])
+        cut = _cut(upper.caption, lower.caption, stack)
+        upper.clusters = [c for c in upper.clusters if c not in stack[cut:]]
+        lower.clusters = [c for c in lower.clusters if c not in stack[:cut]]
+        return
+    for cluster in common:
+        first, second = (_overlap(cluster.box, c.zones[c.side]) for c in (one, two))
+        (two if first >= second else one).clusters.remove(cluster)
+
+
+def _cut(upper: Caption, lower: Caption, stack: Sequence[_Cluster]) -> int:
+    """How many of the clusters between two captions belong to the upper one.
+
+    The widest empty band divides them, unless that leaves a caption with nothing or with what its kind is not made of.
+    """
+    edges = [upper.bbox[3], *np.maximum.accumulate([c.box[3] for c in stack])]
+    tops = [*(c.box[1] for c in stack), lower.bbox[1]]
+    score = [
+        tops[k] - edges[k] + REACH * (_fit(upper.kind, stack[:k]) + _fit(lower.kind, stack[k:]))
+        for k in range(len(stack) + 1)
+    ]
+    return int(np.argmax(score))
+
+
+def _overlap(a: Rect, b: Rect) -> float:
+    return max(0.0, min(a[2], b[2]) - max(a[0], b[0])) * max(0.0, min(a[3], b[3]) - max(a[1], b[1]))
+
+
+# --- the region -------------------------------------------------------------------------------------------------------
+
+
+def _region(claim: _Claim, clusters: Sequence[_Cluster]) -> Region | Problem:
+    caption = claim.caption
+    bodies = [c for c in claim.clusters if c.graphic] or [c for c in claim.clusters if c.ruled]
+    method = "graphics" if any(c.graphic for c in bodies) else "rules" if bodies else "text"
+    bodies = bodies or list(claim.clusters)
+    if not bodies:
+        return Problem(
+            code="no-region",
+            message=f"{caption.label}, page {caption.page}: no graphic found above, below or beside its caption",
+            page=caption.page,
+        )
+    box = _union([c.box for c in bodies])
+    texts = [c for c in claim.clusters if c not in bodies]
+    core = box
+    grown = True
+    while grown:
+        grown = False
+        for cluster in list(texts):
+            if _belongs(cluster.box, box, claim):
+                box = _union([box, cluster.box])
+                texts.remove(cluster)
+                grown = True
+    box = _clipped(box, claim)
+    confidence = {"graphics": 0.9, "rules": 0.7, "text": 0.5}[method]
+    side = claim.side
+    subcaptions = (box[3] > core[3] + EDGE) if side == "above" else (box[1] < core[1] - EDGE)
+    return Region(caption.page, tuple(float(v) for v in box), f"{method}-{side}-caption", confidence, subcaptions)
+
+
+def _clipped(box: Rect, claim: _Claim) -> Rect:
+    """Cut off what reaches over a neighbouring line of text or caption: empty margins of pictures do."""
+    x0, y0, x1, y1 = box
+    for a0, b0, a1, b1 in claim.barriers:
+        across, along = min(x1, a1) - max(x0, a0), min(y1, b1) - max(y0, b0)
+        if across <= EDGE / 2 or along <= EDGE / 2:
+            continue
+        # (what is lost, the box that is left) for a cut at each side
+        cuts = [
+            ((b1 - y0) / (y1 - y0), (x0, b1, x1, y1)),
+            ((y1 - b0) / (y1 - y0), (x0, y0, x1, b0)),
+            ((a1 - x0) / (x1 - x0), (a1, y0, x1, y1)),
+            ((x1 - a0) / (x1 - x0), (x0, y0, a0, y1)),
+        ]
+        loss, cut = min(cuts)
+        if loss < MAX_CUT:
+            x0, y0, x1, y1 = cut
+    return x0, y0, x1, y1
+
+
+def _belongs(text: Rect, box: Rect, claim: _Claim) -> bool:
+    """Whether loose text is part of the graphic: within it, close to it, or between it and its caption."""
+    across = min(text[2], box[2]) - max(text[0], box[0])
+    along = min(text[3], box[3]) - max(text[1], box[1])
+    if across > 0 and along > 0:
+        return True
+    toward_caption = text[1] > box[3] - EDGE if claim.side == "above" else text[3] < box[1] + EDGE
+    if toward_caption and claim.side != "beside":
+        return True
+    if along > 0.5 * (text[3] - text[1]):
+        return -across < LABEL_REACH
+    return across > 0.5 * (text[2] - text[0]) and -along < TITLE_REACH
+
+
+def _union(boxes: Sequence[Rect]) -> Rect:
+    return (
+        min(b[0] for b in boxes),
+        min(b[1] for b in boxes),
+        max(b[2] for b in boxes),
+        max(b[3] for b in boxes),
+    )

@@ -1,0 +1,96 @@
+"""Render one region of a page, and nothing else of it."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+
+import numpy as np
+from PIL import Image
+
+from scifigqual_bench.pdf.document import Rect
+
+DPI = 300.0
+MAX_SIDE = 6000
+"""Pixels: a longer side is rendered at a lower resolution instead."""
+MARGIN = 1.0
+"""Points of white that are kept around the ink, so that ink at the image's edge means a cut figure."""
+WHITE = 250
+"""From this value on in every channel a pixel is paper."""
+
+
+@dataclass(frozen=True)
+class Crop:
+    """A rendered region.
+
+    Attributes:
+        png: The image, RGB; the same region of the same file gives the same bytes.
+        width: In pixels.
+        height: In pixels.
+        bbox: What the image shows, in PDF points from the page's top left corner.
+        dpi: Resolution; below the one asked for where the image would have been too large.
+    """
+
+    png: bytes
+    width: int
+    height: int
+    bbox: Rect
+    dpi: float
+
+
+def render_region(page: object, bbox: Rect, dpi: float = DPI, max_side: int = MAX_SIDE) -> Crop:
+    """Render a region of a page and cut its empty margins off.
+
+    Images and paths often have white borders that reach far beyond what they show; so the result is cut to the ink,
+    with a narrow margin. A region without ink is left as it is.
+
+    Args:
+        page: The open page (``pymupdf.Page``), not rotated.
+        bbox: The region in points; the part outside of the page is left out.
+        dpi: Pixels an inch.
+        max_side: The longest side allowed, in pixels.
+
+    Returns:
+        The image and what it shows.
+
+    Raises:
+        ValueError: The region has no area on the page.
+    """
+    import pymupdf
+
+    x0, y0, x1, y1 = bbox
+    area = pymupdf.Rect(x0 - MARGIN, y0 - MARGIN, x1 + MARGIN, y1 + MARGIN) & page.rect
+    if area.is_empty or area.width < 1 or area.height < 1:
+        raise ValueError(f"region {tuple(round(v, 1) for v in bbox)} has no area on page {page.number + 1}")
+    scale = min(dpi / 72.0, max_side / max(area.width, area.height))
+    pixmap = page.get_pixmap(matrix=pymupdf.Matrix(scale, scale), clip=area, colorspace=pymupdf.csRGB, alpha=False)
+    pixels = np.frombuffer(pixmap.samples, dtype=np.uint8).reshape(pixmap.height, pixmap.stride)
+    pixels = pixels[:, : pixmap.width * 3].reshape(pixmap.height, pixmap.width, 3)
+    left, top, right, bottom = _ink(pixels, round(MARGIN * scale))
+    shown = np.ascontiguousarray(pixels[top:bottom, left:right])
+    # pixmaps start at whole pixels of the scaled page
+    corners = (pixmap.x + left, pixmap.y + top, pixmap.x + right, pixmap.y + bottom)
+    buffer = io.BytesIO()
+    Image.fromarray(shown).save(buffer, format="PNG", compress_level=6)
+    return Crop(
+        png=buffer.getvalue(),
+        width=shown.shape[1],
+        height=shown.shape[0],
+        bbox=tuple(corner / scale for corner in corners),
+        dpi=scale * 72.0,
+    )
+
+
+def _ink(pixels: np.ndarray, margin: int) -> tuple[int, int, int, int]:
+    """The part of an image that is not paper, with a margin: x0, y0, x1, y1, half open."""
+    height, width = pixels.shape[:2]
+    ink = pixels.min(axis=2) < WHITE
+    columns, rows = np.flatnonzero(ink.any(axis=0)), np.flatnonzero(ink.any(axis=1))
+    if len(columns) == 0:
+        return 0, 0, width, height
+    return (
+        max(0, int(columns[0]) - margin),
+        max(0, int(rows[0]) - margin),
+        min(width, int(columns[-1]) + 1 + margin),
+        min(height, int(rows[-1]) + 1 + margin),
+    )
