@@ -11,6 +11,7 @@ Scores are decimals (integers, or means with a few decimals) held in binary floa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,7 +28,6 @@ DECIMALS = 12
 TOLERANCE = 1e-9
 """Slack of Within-1: far above the error of a binary float, far below the last decimal of a gold mean."""
 
-LINEAR = ("mae", "within_1", "bias", "rmse", "kappa")
 RANK = ("spearman", "kendall")
 STATISTICS = ("mae", "within_1", "spearman", "bias", "rmse", "kendall", "kappa")
 """Statistics in the order of tables: mean absolute error; share with ``|prediction - gold| <= 1``; Spearman rank
@@ -114,13 +114,15 @@ class Cells:
         return self.members.sum(axis=0)
 
     @cached_property
-    def _moments(self) -> sparse.csr_array:
-        """Sums per paper of |d|, d^2, within 1, d, then of the rounded scores, their squares and product; (9, P)."""
+    def _moments(self) -> sparse.csc_array:
+        """Per paper: figures; sums of |d|, d^2, within 1, d; sums of the rounded scores, squares, product. (10, P)."""
         x, g = self.x[self.ix], self.g[self.ig]
         d = x - g
         a, b = np.rint(x), np.rint(g)
-        # Sparse, because a threaded dense product of so flat a matrix costs more than it saves.
-        return sparse.csr_array([np.abs(d), d * d, within(x, g), d, a, b, a * a, b * b, a * b]) @ self.members
+        moments = [np.ones_like(d), np.abs(d), d * d, within(x, g), d, a, b, a * a, b * b, a * b]
+        # By columns, so that a product reads the weights once; sparse, because a threaded dense product of so flat a
+        # matrix costs more than it saves.
+        return (sparse.csr_array(moments) @ self.members).tocsc()
 
     @cached_property
     def _by_x(self) -> sparse.csr_array:
@@ -141,9 +143,9 @@ class Cells:
             By name an array of shape (samples,); NaN where the statistic is undefined for a sample: all of them
             without any figure, Spearman and Kendall on a constant, kappa when both sides are the same constant.
         """
-        n = self._figures @ weights
+        n, *sums = self._moments @ weights
         with np.errstate(invalid="ignore", divide="ignore"):
-            values = self._linear(weights, n) if set(names) & set(LINEAR) else {}
+            values = self._linear(np.stack(sums) / n)
             if set(names) & set(RANK):
                 w = self.members @ weights
                 wx, wg = self._by_x @ w, self._by_g @ w
@@ -153,8 +155,8 @@ class Cells:
                     values["kendall"] = self._kendall(w, wx, wg, n)
         return {name: values[name] for name in names}
 
-    def _linear(self, weights: Floats, n: Floats) -> dict[str, Floats]:
-        absolute, square, close, signed, a, b, aa, bb, ab = self._moments @ weights / n
+    def _linear(self, means: Floats) -> dict[str, Floats]:
+        absolute, square, close, signed, a, b, aa, bb, ab = means
         # With quadratic weights Cohen's kappa is 1 - E[(a-b)^2] / E[(a-b')^2] with a and b' independent, and both
         # expectations are moments: no table of counts is needed.
         expected = aa + bb - 2 * a * b
@@ -168,8 +170,8 @@ class Cells:
 
     def _spearman(self, w: Floats, wx: Floats, wg: Floats, n: Floats) -> Floats:
         # The mid-rank of a value, less the mean rank (n+1)/2: both sides then have mean zero.
-        rx = np.cumsum(wx, axis=0) - (wx + n) / 2
-        rg = np.cumsum(wg, axis=0) - (wg + n) / 2
+        rx = running_sum(wx) - (wx + n) / 2
+        rg = running_sum(wg) - (wg + n) / 2
         covariance = (rx * (self._by_x @ (w * rg[self.ig]))).sum(axis=0)
         return covariance / np.sqrt((wx * rx * rx).sum(axis=0) * (wg * rg * rg).sum(axis=0))
 
@@ -180,7 +182,7 @@ class Cells:
         lower = np.zeros_like(wg)
         for start, stop in zip(*self._x_bounds, strict=True):
             rows, weight = self.ig[start:stop], w[start:stop]
-            up_to = np.cumsum(lower, axis=0)
+            up_to = running_sum(lower)
             excess += (weight * (2 * up_to[rows] - lower[rows] - up_to[-1])).sum(axis=0)
             lower[rows] += weight
         untied = (n * n - (wx * wx).sum(axis=0)) * (n * n - (wg * wg).sum(axis=0))
@@ -202,6 +204,23 @@ class Cells:
         if self.g.size == 1 and name in RANK:
             return f"gold is constant ({self.g[0]:g})"
         return "predictions and gold round to the same constant"
+
+
+def running_sum(rows: Floats) -> Floats:
+    """``np.cumsum(rows, axis=0)``, several times as fast on wide rows: whole rows are added, in blocks.
+
+    >>> running_sum(np.arange(10.0).reshape(5, 2)).tolist()
+    [[0.0, 1.0], [2.0, 4.0], [6.0, 9.0], [12.0, 16.0], [20.0, 25.0]]
+    """
+    height, width = rows.shape
+    block = max(1, round(math.sqrt(height)))
+    sums = np.zeros((-(-height // block), block, width))
+    sums.reshape(-1, width)[:height] = rows
+    for row in range(1, block):
+        sums[:, row] += sums[:, row - 1]
+    for index in range(1, len(sums)):
+        sums[index] += sums[index - 1, -1]
+    return sums.reshape(-1, width)[:height]
 
 
 def _indicator(codes: NDArray[np.intp], size: int) -> sparse.csr_array:

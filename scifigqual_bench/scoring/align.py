@@ -253,7 +253,8 @@ def _check_golds(golds: Sequence[Any], mask: Mask, overall: Overall) -> Iterator
             continue
         fig = row.get("figure_id")
         rated = [key for key in DIMENSION_KEYS if row.get(key) is not None]
-        if mask == "evidence" and rated and row.get("open_dimensions") in (None, []):
+        opened = row.get("open_dimensions")
+        if mask == "evidence" and rated and (opened is None or np.size(opened) == 0):
             yield InputProblem("golds", index, fig, "has no open_dimensions: use mask='gold'")
         if overall == "rater_mean" and rated and row.get("overall_rater_mean") is None:
             yield InputProblem("golds", index, fig, "has no overall_rater_mean: use overall='dimension_first'")

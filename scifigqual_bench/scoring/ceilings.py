@@ -279,21 +279,24 @@ def ratings_by_column(aligned: Aligned, rows: Sequence[Row]) -> dict[str, ItemRa
 
 
 def beside_samples(column: str, ratings: ItemRatings, answers: Floats) -> dict[Key, Sample]:
-    """What to resample for :class:`BesideRaters`.
+    """What to resample for :class:`BesideRaters`, besides the samples of the :class:`Ceiling`.
 
     Args:
         column: The column.
         ratings: Its ratings; items are positions in ``answers``.
         answers: The judge's scores, shape (figures,); NaN where there is none.
     """
-    shared = ratings.repeated.where(~np.isnan(answers)[ratings.repeated.items])
+    scored = ~np.isnan(answers)[ratings.repeated.items]
+    shared = ratings.repeated.where(scored)
     judge = answers[shared.items]
-    return {
+    samples = {
         (column, "judge, others"): Sample(shared.against_others(judge), AGAINST_OTHERS),
         (column, "judge, ratings"): Sample(shared.against_ratings(judge), ("within_1",)),
-        (column, "raters, others"): Sample(shared.leave_one_out_cells(), AGAINST_OTHERS),
-        (column, "raters, pairs"): Sample(shared.pair_cells(), ("within_1",)),
     }
+    if not scored.all():  # else they are the raters of the ceiling
+        samples[column, "raters, others"] = Sample(shared.leave_one_out_cells(), AGAINST_OTHERS)
+        samples[column, "raters, pairs"] = Sample(shared.pair_cells(), ("within_1",))
+    return samples
 
 
 def beside_from(column: str, answered: Key, found: Resampled[Key]) -> BesideRaters:
@@ -304,15 +307,16 @@ def beside_from(column: str, answered: Key, found: Resampled[Key]) -> BesideRate
         answered: Key of the judge's agreement with mean gold.
         found: All that was resampled.
     """
-    judge, raters = (column, "judge, others"), (column, "raters, others")
+    judge = (column, "judge, others")
+    raters, pairs = (column, "raters, others"), (column, "raters, pairs")
+    if raters not in found.samples:
+        raters, pairs = (column, "others"), (column, "pairs")
     ratios = {f"{name}_ratio": found.contrast(np.divide, judge, raters, name) for name in AGAINST_OTHERS}
     return BesideRaters(
         ratings=found.samples[judge].data.n,
         **found.estimates(judge),
         pairwise_within_1=found.estimate((column, "judge, ratings"), "within_1"),
         **ratios,
-        pairwise_within_1_ratio=found.contrast(
-            np.divide, (column, "judge, ratings"), (column, "raters, pairs"), "within_1"
-        ),
+        pairwise_within_1_ratio=found.contrast(np.divide, (column, "judge, ratings"), pairs, "within_1"),
         spearman_of_max=found.contrast(np.divide, answered, (column, "anova"), "spearman", "max_spearman"),
     )

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from scifigqual_bench.scoring.agreement import Cells, Floats, decimal
+from scifigqual_bench.scoring.agreement import Cells, Floats, decimal, running_sum
 
 Codes = NDArray[np.intp]
 
@@ -146,7 +146,7 @@ class Alpha:
         counts, pairs = self._counts @ weights, self._pairs @ weights
         n = counts.sum(axis=0)
         scales = {
-            "alpha_ordinal": lambda: np.cumsum(counts, axis=0) - counts / 2,
+            "alpha_ordinal": lambda: running_sum(counts) - counts / 2,
             "alpha_interval": lambda: np.broadcast_to(self.scale[:, None], counts.shape),
         }
         found = {}

@@ -14,7 +14,7 @@ import numpy as np
 
 from scifigqual_bench.scoring.agreement import Estimate, Floats, Sampled, points
 
-CHUNK_NUMBERS = 1 << 16
+CHUNK_NUMBERS = 1 << 17
 """Numbers in one matrix of weights: large enough to amortise a call, small enough for a core's cache."""
 
 Key = TypeVar("Key", bound=Hashable)
