@@ -124,20 +124,19 @@ def test_the_policy_blocks_what_is_not_of_the_page(report, visit):
     page.complaints.clear()
 
 
-def test_an_override_of_direction_ends_with_its_element(hostile_report, visit):
-    page = visit(hostile_report)
-    page.evaluate("document.querySelector('#figure-2 .where .id').scrollIntoView()")
-    direction = """selector => {
-        const node = document.querySelector(selector).firstChild;
-        const left = (position) => {
-            const range = document.createRange();
-            range.setStart(node, position);
-            range.setEnd(node, position + 1);
-            return range.getBoundingClientRect().left;
-        };
-        return left(3) - left(0);
-    }"""
-    assert page.evaluate(direction, "#figure-2 .where .id") > 0, "the id after the hostile section reads left to right"
+def test_an_override_of_direction_ends_with_its_element(make, visit, tmp_path):
+    text = "left\u202eright"
+    citation = records.Citation(text=text, section=text, page=4, kind="trend")
+    figure = make.figure(venue=text, year=2024, section=text, page=3, citations=[citation])
+    path = tmp_path / "report.html"
+    write_report(path, dataset_name="demo", figures=[(figure, make.png())], predictions={})
+    page = visit(path)
+    for line, pieces in ((".where", 4), ("figcaption", 3)):
+        lefts = page.evaluate(
+            f"[...document.querySelector('{line}').children].map(e => e.getBoundingClientRect().left)"
+        )
+        assert len(lefts) == pieces
+        assert lefts == sorted(lefts), f"the pieces of {line} must stay in their order"
 
 
 # --- sort, filter, state --------------------------------------------------------------------------------------------
