@@ -225,13 +225,13 @@ def _grow_all(page: PageLayout, labels: Sequence[_Candidate]) -> list[Caption]:
                 number=candidate.number,
                 label=candidate.label,
                 page=candidate.page,
-                bbox=tuple(float(v) for v in bbox),
+                bbox=page.as_printed(tuple(float(v) for v in bbox)),
                 text=join_lines([page.page.lines[i] for i in lines]),
                 lines=tuple(int(i) for i in lines),
                 continued=candidate.continued,
             )
         )
-    return sorted(captions, key=lambda c: (c.bbox[1], c.bbox[0]))
+    return captions
 
 
 def _grow(page: PageLayout, start: int, others: set[int]) -> list[int]:
@@ -246,7 +246,7 @@ def _grow(page: PageLayout, start: int, others: set[int]) -> list[int]:
     middle = (box[:, 1] + box[:, 3]) / 2
     usable = (
         (page.roles != Role.FURNITURE)
-        & np.array([line.horizontal for line in page.page.lines], dtype=bool)
+        & page.level
         & (box[:, 0] > left - EDGE)
         & (box[:, 2] < right + 2 * EDGE)
         & (middle < min(below, default=np.inf))

@@ -9,7 +9,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
@@ -21,16 +22,20 @@ Column = tuple[float, float]
 
 EDGE = 3.0
 """Points by which the ends of justified lines differ within one column."""
-MIN_COLUMN_FILL = 0.25
-"""On some page the lines of a column must fill this share of the page's height."""
 GUTTER = 11.0
 """Points between two columns, at the least; the words of a line stand closer."""
 WORD_GAP = 7.0
 """Points; lines further apart than this within a row are not one sentence, if the row does not fill its column."""
 RULE = 2.5
 """Points; a path that is no thicker is a rule."""
-_HEADING_NUMBER = re.compile(r"^(?:(?:\d{1,2}|[A-Z])(?:\.\d{1,2})*\.?|[IVX]+\.)\s+\S")
+MIN_COLUMN_FILL = 0.25
+"""On some page the lines of a column must fill this share of the page's height."""
+RECURRING = 0.15
+"""What stands at one place on this share of the pages is part of the paper's form, not of its content."""
+PAGE_EDGE = 0.14
+"""Running heads and feet stand within this share of the page's height from its top or bottom."""
 
+_HEADING = re.compile(r"^(?:(?:\d{1,2}|[A-Z])(?:\.\d{1,2})*\.?|[IVX]+\.)\s+\S")
 _SUBSECTION = re.compile(r"^\d{1,2}(?:\.\d{1,2}){1,3}\.?\s+\S")
 
 
@@ -45,24 +50,40 @@ class Role(IntEnum):
 
 @dataclass(frozen=True)
 class PageLayout:
-    """One page's lines as arrays, in the order of ``Page.lines``.
+    """One page as it is read, its lines also as arrays in the order of ``Page.lines``.
+
+    A page whose text runs sideways is turned upright; :meth:`upright` and :meth:`as_printed` convert boxes.
 
     Attributes:
+        page: The page, turned upright.
+        turn: Quarter turns clockwise that brought it upright: 0, 1 or 3.
         boxes: (n, 4) boxes in points.
         floors: (n,) lower edge of each line's longest span, which superscripts and tall symbols don't move.
         sizes: (n,) font size of most characters.
+        level: (n,) whether the line runs from left to right.
         roles: (n,) :class:`Role`.
-        columns: Text columns seen on this page, widest last.
+        columns: Text columns of this page, widest last.
         drawings: The page's paths without the ornaments that pages share, such as the rule under a running head.
     """
 
     page: Page
+    turn: int
     boxes: np.ndarray
     floors: np.ndarray
     sizes: np.ndarray
+    level: np.ndarray
     roles: np.ndarray
     columns: tuple[Column, ...]
     drawings: tuple[Drawing, ...]
+
+    def upright(self, box: Rect) -> Rect:
+        """A box of the printed page, on the page turned upright."""
+        height, width = (self.page.width, self.page.height) if self.turn else (self.page.height, self.page.width)
+        return _turned(box, self.turn, width, height)
+
+    def as_printed(self, box: Rect) -> Rect:
+        """A box of the upright page, on the page as printed."""
+        return _turned(box, -self.turn % 4, self.page.width, self.page.height)
 
     def rules_between(self, left: float, right: float) -> list[float]:
         """Heights of the horizontal rules that run under (nearly) all of an interval."""
@@ -96,6 +117,21 @@ class Layout:
     pages: tuple[PageLayout, ...]
 
 
+class _Text:
+    """The lines of a page as arrays."""
+
+    def __init__(self, page: Page):
+        main = [max(line.spans, key=lambda span: len(span.text)) for line in page.lines]
+        self.page = page
+        self.lines = page.lines
+        self.boxes = np.array([line.bbox for line in page.lines], dtype=float).reshape(-1, 4)
+        self.floors = np.array([span.bbox[3] for span in main], dtype=float)
+        self.sizes = np.array([line.size for line in page.lines], dtype=float)
+        self.fonts = np.array([span.font for span in main], dtype=object)
+        self.letters = np.array([len(line.text) for line in page.lines], dtype=int)
+        self.level = np.array([line.horizontal for line in page.lines], dtype=bool)
+
+
 def analyse(document: Document) -> Layout:
     """Find the paper's text size and columns, and the role of every line.
 
@@ -103,53 +139,106 @@ def analyse(document: Document) -> Layout:
         document: The paper.
 
     Returns:
-        Its layout. A paper without text has no columns, and all its lines (none) are OTHER.
+        Its layout. A paper without text has no columns.
     """
-    boxes = [np.array([line.bbox for line in page.lines], dtype=float).reshape(-1, 4) for page in document.pages]
-    sizes = [np.array([line.size for line in page.lines], dtype=float) for page in document.pages]
-    flat = [np.array([line.horizontal for line in page.lines], dtype=bool) for page in document.pages]
-    fonts = [np.array([_main_span(line).font for line in page.lines], dtype=object) for page in document.pages]
-    letters = [np.array([len(line.text) for line in page.lines], dtype=int) for page in document.pages]
-    body_size, body_font = _body_type(sizes, fonts, letters, flat)
-    leading = _leading(boxes, sizes, flat, body_size)
-    columns = _columns(document.pages, boxes, letters, flat)
-    furniture = _furniture(document, columns)
+    printed = [_Text(page) for page in document.pages]
+    columns = _columns(printed)
+    furniture = _furniture(printed, columns)
     ornaments = _ornaments(document.pages)
+    body_size, body_font = _body_type(printed)
     pages = []
-    for k, page in enumerate(document.pages):
-        roles = np.where(furniture[k], Role.FURNITURE, Role.OTHER)
-        here = _page_columns(boxes[k], flat[k] & (letters[k] > 20), columns)
-        plain = (fonts[k] == body_font) & (np.abs(sizes[k] - body_size) < 0.4)
-        _mark_body(page.lines, boxes[k], sizes[k], flat[k] & ~furniture[k], fonts[k] == body_font, plain, roles, here)
-        _mark_headings(page.lines, boxes[k], sizes[k], flat[k], roles, here, body_size)
-        paths = tuple(drawing for drawing in page.drawings if _place(drawing.bbox) not in ornaments)
-        pages.append(PageLayout(page, boxes[k], _floors(page), sizes[k], roles, here, paths))
-    return Layout(body_size, leading, tuple(pages))
+    for before, marked in zip(printed, furniture, strict=True):
+        turn = _turn(before)
+        text = _Text(_turned_page(before.page, turn)) if turn else before
+        here = _columns([text]) if turn else _page_columns(text, columns)
+        roles = np.where(marked, Role.FURNITURE, Role.OTHER)
+        _mark_body(text, roles, here, body_size, body_font)
+        _mark_headings(text, roles, here, body_size)
+        paths = zip(before.page.drawings, text.page.drawings, strict=True)
+        pages.append(
+            PageLayout(
+                page=text.page,
+                turn=turn,
+                boxes=text.boxes,
+                floors=text.floors,
+                sizes=text.sizes,
+                level=text.level,
+                roles=roles,
+                columns=here,
+                drawings=tuple(upright for path, upright in paths if _place(path.bbox) not in ornaments),
+            )
+        )
+    return Layout(body_size, _leading(printed, body_size), tuple(pages))
 
 
-def _main_span(line: Line) -> Span:
-    return max(line.spans, key=lambda span: len(span.text))
+# --- orientation ------------------------------------------------------------------------------------------------------
 
 
-def _floors(page: Page) -> np.ndarray:
-    return np.array([_main_span(line).bbox[3] for line in page.lines], dtype=float)
+def _turn(text: _Text) -> int:
+    """Quarter turns clockwise that bring a page's long lines upright; labels of axes are short, and don't count."""
+    weight = Counter()
+    for line, count in zip(text.lines, text.letters, strict=True):
+        if count > 25:
+            weight[0 if line.horizontal else 1 if line.direction[1] < -0.99 else 3] += int(count)
+    return max(weight, key=lambda turn: (weight[turn], -turn)) if weight else 0
 
 
-def _body_type(
-    sizes: list[np.ndarray], fonts: list[np.ndarray], letters: list[np.ndarray], flat: list[np.ndarray]
-) -> tuple[float, str]:
+def _turned(box: Rect, turn: int, width: float, height: float) -> Rect:
+    """A box of a page of this size after quarter turns clockwise of the page."""
+    x0, y0, x1, y1 = box
+    if turn == 1:
+        return height - y1, x0, height - y0, x1
+    if turn == 2:
+        return width - x1, height - y1, width - x0, height - y0
+    if turn == 3:
+        return y0, width - x1, y1, width - x0
+    return box
+
+
+def _turned_page(page: Page, turn: int) -> Page:
+    def box(rect: Rect) -> Rect:
+        return _turned(rect, turn, page.width, page.height)
+
+    def direction(cos: float, sin: float) -> tuple[float, float]:
+        return (-sin, cos) if turn == 1 else (sin, -cos)
+
+    def span(old: Span) -> Span:
+        return replace(old, bbox=box(old.bbox))
+
+    lines = [
+        replace(
+            line, bbox=box(line.bbox), spans=tuple(span(s) for s in line.spans), direction=direction(*line.direction)
+        )
+        for line in page.lines
+    ]
+    return Page(
+        number=page.number,
+        width=page.height,
+        height=page.width,
+        lines=lines,
+        images=[box(image) for image in page.images],
+        drawings=[replace(drawing, bbox=box(drawing.bbox)) for drawing in page.drawings],
+        text_layer=page.text_layer,
+    )
+
+
+# --- type and columns -------------------------------------------------------------------------------------------------
+
+
+def _body_type(pages: Sequence[_Text]) -> tuple[float, str]:
     """Size and font of most of the paper's characters."""
     weight: Counter[tuple[float, str]] = Counter()
-    for size, font, count, level in zip(sizes, fonts, letters, flat, strict=True):
-        for value, name, number in zip(size[level], font[level], count[level], strict=True):
-            weight[round(float(value) * 2) / 2, name] += int(number)
+    for text in pages:
+        for size, font, count in zip(text.sizes, text.fonts, text.letters, strict=True):
+            weight[round(float(size) * 2) / 2, font] += int(count)
     return max(weight, key=lambda kind: (weight[kind], kind)) if weight else (0.0, "")
 
 
-def _leading(boxes: list[np.ndarray], sizes: list[np.ndarray], flat: list[np.ndarray], body_size: float) -> float:
+def _leading(pages: Sequence[_Text], body_size: float) -> float:
+    """The most frequent distance of two lines of body text that begin at one edge."""
     steps: Counter[float] = Counter()
-    for box, size, level in zip(boxes, sizes, flat, strict=True):
-        chosen = box[level & (np.abs(size - body_size) < 0.6)]
+    for text in pages:
+        chosen = text.boxes[text.level & (np.abs(text.sizes - body_size) < 0.6)]
         below = chosen[1:, 3] - chosen[:-1, 3]
         same = np.abs(chosen[1:, 0] - chosen[:-1, 0]) < EDGE
         for step in below[same & (below > 0.9 * body_size) & (below < 2 * body_size)]:
@@ -157,37 +246,35 @@ def _leading(boxes: list[np.ndarray], sizes: list[np.ndarray], flat: list[np.nda
     return max(steps, key=lambda step: (steps[step], -step)) if steps else 1.2 * body_size
 
 
-def _columns(
-    pages: list[Page], boxes: list[np.ndarray], letters: list[np.ndarray], flat: list[np.ndarray]
-) -> tuple[Column, ...]:
-    """Intervals that the long lines of some page fill from end to end over much of its height, narrowest first."""
+def _columns(pages: Sequence[_Text]) -> tuple[Column, ...]:
+    """Intervals that the long lines of some page fill from end to end over much of its height, narrowest first.
+
+    Pages without such an interval give their most frequent one.
+    """
     found: list[Column] = []
-    loose: list[tuple[int, Column]] = []
-    for page, box, count, level in zip(pages, boxes, letters, flat, strict=True):
-        long = box[level & (count > 25)]
+    frequent: tuple[int, Column] | None = None
+    for text in pages:
+        long = text.boxes[text.level & (text.letters > 25)]
         for (low, high), _ in Counter(map(tuple, np.round(long[:, [0, 2]] / EDGE).astype(int))).most_common(8):
             near = (np.abs(long[:, 0] - low * EDGE) < EDGE) & (np.abs(long[:, 2] - high * EDGE) < EDGE)
             column = (float(np.median(long[near, 0])), float(np.median(long[near, 2])))
-            loose.append((int(near.sum()), column))
-            if (long[near, 3] - long[near, 1]).sum() >= MIN_COLUMN_FILL * page.height and _is_new(column, found):
+            frequent = max(frequent or (0, column), (int(near.sum()), column))
+            filled = (long[near, 3] - long[near, 1]).sum() >= MIN_COLUMN_FILL * text.page.height
+            if filled and all(abs(column[0] - a) + abs(column[1] - b) > 3 * EDGE for a, b in found):
                 found.append(column)
-    if not found and loose:
-        found = [max(loose)[1]]
+    if not found and frequent:
+        found = [frequent[1]]
     return tuple(sorted(found, key=lambda column: column[1] - column[0]))
 
 
-def _is_new(column: Column, known: list[Column]) -> bool:
-    return all(abs(column[0] - a) + abs(column[1] - b) > 3 * EDGE for a, b in known)
-
-
-def _page_columns(box: np.ndarray, wide: np.ndarray, columns: tuple[Column, ...]) -> tuple[Column, ...]:
-    """The paper's columns that this page uses, and their common span as the last and widest."""
-    ends = box[wide]
-    used = []
-    for left, right in columns:
-        lines = (np.abs(ends[:, 0] - left) < EDGE) & (np.abs(ends[:, 2] - right) < EDGE)
-        if lines.sum() >= 2:
-            used.append((left, right))
+def _page_columns(text: _Text, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """The paper's columns that a page uses, and the span of all of them as the last and widest."""
+    ends = text.boxes[text.level & (text.letters > 20)]
+    used = [
+        (left, right)
+        for left, right in columns
+        if ((np.abs(ends[:, 0] - left) < EDGE) & (np.abs(ends[:, 2] - right) < EDGE)).sum() >= 2
+    ]
     # an indented list or a quotation is an interval within a column, not a column
     used = [c for c in used if not any(_nested(c, other) for other in used if other != c)] or list(columns)
     if not used:
@@ -197,48 +284,53 @@ def _page_columns(box: np.ndarray, wide: np.ndarray, columns: tuple[Column, ...]
 
 
 def _nested(inner: Column, outer: Column) -> bool:
-    width = inner[1] - inner[0]
     inside = outer[0] - EDGE <= inner[0] and inner[1] <= outer[1] + EDGE
-    return inside and 0.62 * (outer[1] - outer[0]) < width
+    return inside and inner[1] - inner[0] > 0.62 * (outer[1] - outer[0])
 
 
-def _furniture(document: Document, columns: tuple[Column, ...]) -> list[np.ndarray]:
-    """Running heads, page numbers and line numbers: what recurs at one place, and bare numbers in the margins."""
-    often = max(2, round(0.15 * len(document.pages)))
-    keys = [_edge_lines(page) for page in document.pages]
+# --- what pages share -------------------------------------------------------------------------------------------------
+
+
+def _furniture(pages: Sequence[_Text], columns: tuple[Column, ...]) -> list[np.ndarray]:
+    """Running heads, page numbers and line numbers: what recurs at one place, and counting numbers in the margins."""
+    often = max(2, round(RECURRING * len(pages)))
+    keys = [_edge_lines(text) for text in pages]
     seen = Counter(key for row in keys for key in row.values())
     left = min((a for a, _ in columns), default=0.0)
     right = max((b for _, b in columns), default=float("inf"))
     marks = []
-    for page, row in zip(document.pages, keys, strict=True):
-        marked = np.zeros(len(page.lines), dtype=bool)
+    for text, row in zip(pages, keys, strict=True):
+        marked = np.zeros(len(text.lines), dtype=bool)
         marked[[index for index, key in row.items() if seen[key] >= often]] = True
-        outside = [line for line in page.lines if line.bbox[2] < left or line.bbox[0] > right]
-        marked[_line_numbers(outside, left, right)] = True
-        marked[[line.index for line in outside if line.text.startswith("arXiv:")]] = True
+        for margin in (
+            [line for line in text.lines if line.bbox[2] < left],
+            [line for line in text.lines if line.bbox[0] > right],
+        ):
+            marked[_line_numbers(margin)] = True
+            marked[[line.index for line in margin if line.text.startswith("arXiv:")]] = True
         marks.append(marked)
     return marks
 
 
-def _line_numbers(outside: list[Line], left: float, right: float) -> list[int]:
-    """Indices of the numbers that count the rows of a review version: in a margin, one below the other, by 1 or 5."""
-    numbers = [line for line in outside if re.fullmatch(r"\d{1,4}", line.text.strip())]
-    found = []
-    for margin in ([n for n in numbers if n.bbox[2] < left], [n for n in numbers if n.bbox[0] > right]):
-        margin.sort(key=lambda line: line.bbox[3])
-        steps = [int(b.text) - int(a.text) for a, b in itertools.pairwise(margin)]
-        if len(margin) >= 5 and max(steps.count(1), steps.count(5)) >= 0.8 * len(steps):
-            found += [line.index for line in margin]
-    return found
+def _line_numbers(margin: Sequence[Line]) -> list[int]:
+    """Indices of the numbers that count the rows of a review version: one below the other, by 1 or by 5."""
+    numbers = [line for line in margin if re.fullmatch(r"\d{1,4}", line.text.strip())]
+    numbers.sort(key=lambda line: line.bbox[3])
+    steps = [int(below.text) - int(above.text) for above, below in itertools.pairwise(numbers)]
+    counting = len(numbers) >= 5 and max(steps.count(1), steps.count(5)) >= 0.8 * len(steps)
+    return [line.index for line in numbers] if counting else []
 
 
-def _edge_lines(page: Page) -> dict[int, tuple[str, int, int]]:
+def _edge_lines(text: _Text) -> dict[int, tuple[str, int, int]]:
     """The two topmost and two bottommost rows of a page: line index -> text without its digits, and place."""
-    inner = (0.14 * page.height, 0.86 * page.height)
-    heights = sorted({round(line.bbox[3] / 4) for line in page.lines if line.horizontal})
-    outer = {height for height in heights[:2] + heights[-2:] if not inner[0] < 4 * height < inner[1]}
+    page = text.page
+    inner = (PAGE_EDGE * page.height, (1 - PAGE_EDGE) * page.height)
+    rows = Counter(round(line.bbox[3] / 4) for line in text.lines if line.horizontal)
+    heights = sorted(rows)
+    # a row of more than two pieces is the head of a table, which pages may share as well
+    outer = {y for y in heights[:2] + heights[-2:] if not inner[0] < 4 * y < inner[1] and rows[y] <= 2}
     found = {}
-    for line in page.lines:
+    for line in text.lines:
         height = round(line.bbox[3] / 4)
         if height in outer:
             middle = round((line.bbox[0] + line.bbox[2]) / 20)
@@ -250,34 +342,57 @@ def _place(box: Rect) -> tuple[int, ...]:
     return tuple(round(v / 2) for v in box)
 
 
-def _ornaments(pages: list[Page]) -> set[tuple[int, ...]]:
+def _ornaments(pages: Sequence[Page]) -> set[tuple[int, ...]]:
     """Places of the rules and boxes that pages share at their top or bottom: lines under running heads, logos."""
-    often = max(2, round(0.15 * len(pages)))
+    often = max(2, round(RECURRING * len(pages)))
     seen: Counter[tuple[int, ...]] = Counter()
     for page in pages:
-        edge = [d.bbox for d in page.drawings if d.bbox[3] < 0.14 * page.height or d.bbox[1] > 0.86 * page.height]
+        top, bottom = PAGE_EDGE * page.height, (1 - PAGE_EDGE) * page.height
+        edge = [drawing.bbox for drawing in page.drawings if drawing.bbox[3] < top or drawing.bbox[1] > bottom]
         seen.update({_place(box) for box in edge if box[2] - box[0] > 0.25 * page.width})
     return {place for place, count in seen.items() if count >= often}
 
 
-def _mark_body(
-    lines: list[Line],
-    box: np.ndarray,
-    size: np.ndarray,
-    usable: np.ndarray,
-    own_font: np.ndarray,
-    plain: np.ndarray,
-    roles: np.ndarray,
-    columns: tuple[Column, ...],
-) -> None:
-    """Rows of running text, column by column.
+# --- roles ------------------------------------------------------------------------------------------------------------
+
+
+def rows_of(boxes: np.ndarray, members: np.ndarray) -> list[np.ndarray]:
+    """Group lines into printed rows: lines whose heights overlap by more than half of the smaller one.
+
+    Args:
+        boxes: (n, 4) boxes.
+        members: Indices of the lines to group.
+
+    Returns:
+        Index arrays from top to bottom, each from left to right.
+    """
+    order = members[np.argsort((boxes[members, 1] + boxes[members, 3]) / 2, kind="stable")]
+    rows: list[list[int]] = []
+    top = bottom = 0.0
+    for index in order:
+        y0, y1 = boxes[index, 1], boxes[index, 3]
+        if rows and min(bottom, y1) - max(top, y0) > 0.5 * min(bottom - top, y1 - y0):
+            rows[-1].append(int(index))
+            # keep the band of the tallest line, so that a row of subscripts does not drift into the next row
+            if y1 - y0 > bottom - top:
+                top, bottom = y0, y1
+        else:
+            rows.append([int(index)])
+            top, bottom = y0, y1
+    return [np.array(sorted(row, key=lambda i: boxes[i, 0])) for row in rows]
+
+
+def _mark_body(text: _Text, roles: np.ndarray, columns: tuple[Column, ...], body_size: float, body_font: str) -> None:
+    """Mark the rows of running text, column by column.
 
     Sure are rows in the body's font that fill the column from edge to edge, and rows of the body's font and size that
-    begin at its left edge; runs of rows that keep to one edge of the column and end together are text beside a
-    wrapped figure. From these the marks spread to the first and last rows of their paragraphs.
+    begin at its left edge. From these the mark spreads to the first and last rows of their paragraphs.
     """
+    box, size = text.boxes, text.sizes
+    own_font = text.fonts == body_font
+    plain = own_font & (np.abs(size - body_size) < 0.4)
     for left, right in columns:
-        inside = usable & (box[:, 0] > left - 2 * EDGE) & (box[:, 2] < right + 2 * EDGE) & (roles == Role.OTHER)
+        inside = text.level & (roles == Role.OTHER) & (box[:, 0] > left - 2 * EDGE) & (box[:, 2] < right + 2 * EDGE)
         printed = rows_of(box, np.flatnonzero(inside))
         rows = [_piece(box, row, left, right) for row in printed]
         whole = [len(piece) == len(row) for piece, row in zip(rows, printed, strict=True)]
@@ -286,18 +401,18 @@ def _mark_body(
         ends = [float(box[row, 2].max()) for row in rows]
         floors = [float(box[row, 3].max()) for row in rows]
         height = [float(size[row].max()) for row in rows]
-        text = [max(len(lines[i].text) for i in row) for row in rows]
+        letters = [int(text.letters[row].max()) for row in rows]
         main = [row[np.argmax(box[row, 2] - box[row, 0])] for row in rows]
         body = [
-            (abs(a - left) < EDGE and abs(b - right) < EDGE and own_font[m] and t > 2)
-            or (abs(a - left) < EDGE / 2 and plain[m] and t > 15)
-            for a, b, m, t in zip(starts, ends, main, text, strict=True)
+            (abs(a - left) < EDGE and abs(b - right) < EDGE and own_font[m] and n > 2)
+            or (abs(a - left) < EDGE / 2 and plain[m] and n > 15)
+            for a, b, m, n in zip(starts, ends, main, letters, strict=True)
         ]
         # first and last rows, list items: rows of the same size at the usual distance from a body row
         for step in (1, -1):
             for k in range(len(rows))[::step]:
                 near = k + step
-                if not body[k] or not 0 <= near < len(rows) or body[near] or text[near] <= 2:
+                if not body[k] or not 0 <= near < len(rows) or body[near] or letters[near] <= 2:
                     continue
                 alike = abs(height[near] - height[k]) < 0.6 and abs(floors[near] - floors[k]) < 1.45 * height[k]
                 begins = left - EDGE < starts[near] < left + (0.25 if whole[near] else 0.02) * width
@@ -316,59 +431,24 @@ def _piece(box: np.ndarray, row: np.ndarray, left: float, right: float) -> np.nd
     return row[: wide[0] + 1] if len(wide) else row
 
 
-def rows_of(box: np.ndarray, members: np.ndarray) -> list[np.ndarray]:
-    """Group lines into printed rows: lines whose heights overlap by more than half of the smaller one.
-
-    Args:
-        box: (n, 4) boxes.
-        members: Indices of the lines to group.
-
-    Returns:
-        Index arrays from top to bottom, each from left to right.
-    """
-    if len(members) == 0:
-        return []
-    order = members[np.argsort((box[members, 1] + box[members, 3]) / 2, kind="stable")]
-    rows: list[list[int]] = []
-    top = bottom = 0.0
-    for index in order:
-        y0, y1 = box[index, 1], box[index, 3]
-        if rows and min(bottom, y1) - max(top, y0) > 0.5 * min(bottom - top, y1 - y0):
-            rows[-1].append(int(index))
-            # keep the band of the tallest line, so that a row of subscripts does not drift into the next row
-            if y1 - y0 > bottom - top:
-                top, bottom = y0, y1
-        else:
-            rows.append([int(index)])
-            top, bottom = y0, y1
-    return [np.array(sorted(row, key=lambda i: box[i, 0])) for row in rows]
-
-
-def _mark_headings(
-    lines: list[Line],
-    box: np.ndarray,
-    size: np.ndarray,
-    level: np.ndarray,
-    roles: np.ndarray,
-    columns: tuple[Column, ...],
-    body_size: float,
-) -> None:
-    """Rows that begin at a column's left edge, numbered or large, and set apart from text by their type."""
+def _mark_headings(text: _Text, roles: np.ndarray, columns: tuple[Column, ...], body_size: float) -> None:
+    """Mark the rows that begin at a column's left edge, numbered or large, and set apart from text by their type."""
+    box, size = text.boxes, text.sizes
     for left, right in columns:
-        inside = level & (roles == Role.OTHER) & (box[:, 0] > left - EDGE) & (box[:, 2] < right + EDGE)
-        above = None
+        inside = text.level & (roles == Role.OTHER) & (box[:, 0] > left - EDGE) & (box[:, 2] < right + EDGE)
+        above: Line | None = None
         for row in rows_of(box, np.flatnonzero(inside)):
             # the number stands apart from the title; what stands further apart is not of the heading
             gaps = box[row[1:], 0] - box[row[:-1], 2]
             row = row[: int(np.argmax(np.append(gaps, np.inf) > 2 * size[row[0]])) + 1]
-            first = lines[row[0]]
-            large = size[row[0]] > body_size + 0.8
-            words = " ".join(lines[i].text for i in row)
-            numbered = (first.bold and _HEADING_NUMBER.match(words)) or (first.italic and _SUBSECTION.match(words))
-            goes_on = above is not None and _same_heading(lines[above[0]], first)
-            if (abs(box[row[0], 0] - left) < EDGE and (large or numbered)) or goes_on:
+            first = text.lines[row[0]]
+            words = " ".join(text.lines[i].text for i in row)
+            large = size[row[0]] > body_size + 0.8 and (first.bold or size[row[0]] > body_size + 2)
+            numbered = (first.bold and _HEADING.match(words)) or (first.italic and _SUBSECTION.match(words))
+            begins = abs(box[row[0], 0] - left) < EDGE and (large or numbered)
+            if begins or (above is not None and _same_heading(above, first)):
                 roles[row] = Role.HEADING
-                above = row
+                above = first
             else:
                 above = None
 

@@ -9,7 +9,7 @@ the table of one and the figure of the next may share a strip.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -30,8 +30,12 @@ TITLE_REACH = 20.0
 """Points: how far above or below a graphic its titles and legends stand ..."""
 LABEL_REACH = 18.0
 """... and how far to its sides its row labels."""
+CLEARANCE = 1.5
+"""Points left free between a region and a line of text that it was cut for."""
 MAX_CUT = 0.35
 """At most this share of a region is cut off for a line of text that it overlaps."""
+PICTURE, RULED, TEXT = 0, 1, 2
+"""Kinds of elements: images and paths, rules among the paths, lines of text."""
 PAGE_SHARE = 0.85
 """An image or path over this share of the page is a background."""
 
@@ -43,6 +47,7 @@ class Region:
     Attributes:
         page: From 1.
         bbox: The graphic without its caption, in PDF points from the page's top left corner.
+        turn: Quarter turns clockwise that bring the graphic upright: 0, and 1 or 3 on a page printed sideways.
         method: ``graphics-above-caption``, ``text-below-caption`` and so on: what was found, and on which side.
         confidence: 0..1, a rank of trust, not a probability.
         subcaptions: Whether text between the panels and the caption (sub-captions, legends) is in the box; it is
@@ -51,18 +56,30 @@ class Region:
 
     page: int
     bbox: Rect
+    turn: int
     method: str
     confidence: float
     subcaptions: bool
 
 
-@dataclass(frozen=True)
 class _Cluster:
-    """Elements that touch or nearly touch."""
+    """Elements that touch or nearly touch.
 
-    box: Rect
-    graphic: bool
-    ruled: bool
+    Attributes:
+        boxes: (n, 4) boxes of the elements.
+        kinds: (n,) of PICTURE, RULE, TEXT.
+        box: Their common box.
+        graphic: Whether there is more than text with rules: a picture, or paths that go up and across.
+        ruled: Whether there are rules.
+    """
+
+    def __init__(self, boxes: np.ndarray, kinds: np.ndarray):
+        self.boxes, self.kinds = boxes, kinds
+        self.box: Rect = (boxes[:, 0].min(), boxes[:, 1].min(), boxes[:, 2].max(), boxes[:, 3].max())
+        pictures = boxes[kinds == PICTURE]
+        sizes = (pictures[:, 2:] - pictures[:, :2]).min(axis=1)
+        self.graphic = bool((sizes > 8).any() or len(pictures) >= 4)
+        self.ruled = bool((kinds == RULED).any())
 
 
 @dataclass
@@ -92,23 +109,24 @@ def find_regions(
     layout = layout or analyse(document)
     pages = []
     for page in layout.pages:
-        here = [caption for caption in captions if caption.page == page.page.number]
+        order = [k for k, caption in enumerate(captions) if caption.page == page.page.number]
+        here = [replace(captions[k], bbox=page.upright(captions[k].bbox)) for k in order]
         if here:
-            clusters = _clusters(page, here, layout)
-            pages.append((page, clusters, [_claim(page, c, here) for c in here]))
-    habits = _habits(pages)
-    found: dict[int, Region | Problem] = {}
-    for _, clusters, claims in pages:
+            claims = [_claim(page, caption, here) for caption in here]
+            pages.append((page, order, _divided(_clusters(page, here), claims), claims))
+    habits = _habits([(clusters, claims) for _, _, clusters, claims in pages])
+    found: list[Region | Problem | None] = [None] * len(captions)
+    for page, order, clusters, claims in pages:
         _settle(claims, clusters, habits)
-        for claim in claims:
-            found[id(claim.caption)] = _region(claim, clusters)
-    return [found[id(caption)] for caption in captions]
+        for k, claim in zip(order, claims, strict=True):
+            found[k] = _region(claim, page)
+    return found
 
 
 # --- clusters ---------------------------------------------------------------------------------------------------------
 
 
-def _clusters(page: PageLayout, captions: Sequence[Caption], layout: Layout) -> list[_Cluster]:
+def _clusters(page: PageLayout, captions: Sequence[Caption]) -> list[_Cluster]:
     """All that may be part of a float on a page, joined to clusters."""
     in_caption = np.zeros(len(page.page.lines), dtype=bool)
     in_caption[[i for caption in captions for i in caption.lines]] = True
@@ -119,31 +137,11 @@ def _clusters(page: PageLayout, captions: Sequence[Caption], layout: Layout) -> 
     boxes = np.concatenate([graphics, rules, text])
     if len(boxes) == 0:
         return []
+    kinds = np.repeat([PICTURE, RULED, TEXT], [len(graphics), len(rules), len(text)])
     labels = _joined(boxes, page.page)
-    kind = np.repeat([0, 1, 2], [len(graphics), len(rules), len(text)])
-    clusters = []
-    for label in range(1, labels.max() + 1):
-        members = labels == label
-        if not members.any():
-            continue
-        box = boxes[members]
-        kinds = kind[members]
-        clusters.append(
-            _Cluster(
-                box=(box[:, 0].min(), box[:, 1].min(), box[:, 2].max(), box[:, 3].max()),
-                graphic=_is_graphic(box[kinds == 0], box[kinds == 1]),
-                ruled=bool((kinds == 1).any()),
-            )
-        )
-    return clusters
-
-
-def _is_graphic(graphics: np.ndarray, rules: np.ndarray) -> bool:
-    """Whether a cluster holds more than text with rules: a picture, or paths that go up and across."""
-    if len(graphics) == 0:
-        return False
-    size = graphics[:, 2:] - graphics[:, :2]
-    return bool((size.min(axis=1) > 8).any() or len(graphics) >= 4)
+    order = np.argsort(labels, kind="stable")
+    ends = np.flatnonzero(np.diff(labels[order])) + 1
+    return [_Cluster(boxes[members], kinds[members]) for members in np.split(order, ends)]
 
 
 def _graphics(page: PageLayout, fixed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -258,7 +256,7 @@ def _sides(page: PageLayout, caption: Caption, barriers: np.ndarray) -> tuple[fl
     x0, y0, x1, y1 = caption.bbox
     left, right = page.column_of(caption.bbox)
     middle = (x0 + x1) / 2
-    if x0 - left > 2 * EDGE:
+    if x0 - left > 2 * EDGE and caption.kind in ("figure", "table"):
         half = max(min(middle - left, right - middle), (x1 - x0) / 2)
         left, right = middle - half, middle + half
     level = barriers[(np.minimum(barriers[:, 3], y1) - np.maximum(barriers[:, 1], y0)) > EDGE]
@@ -269,15 +267,47 @@ def _sides(page: PageLayout, caption: Caption, barriers: np.ndarray) -> tuple[fl
     return min(left, x0), max(right, x1)
 
 
+def _divided(clusters: list[_Cluster], claims: Sequence[_Claim]) -> list[_Cluster]:
+    """Divide the clusters that grew together over the zones of two captions that stand side by side."""
+    for one in claims:
+        for two in claims:
+            level = min(one.caption.bbox[3], two.caption.bbox[3]) - max(one.caption.bbox[1], two.caption.bbox[1])
+            if level <= 0 or one.caption.bbox[2] > two.caption.bbox[0]:
+                continue
+            for side in ("above", "below"):
+                left, right = one.zones[side], two.zones[side]
+                middle = (left[2] + right[0]) / 2
+                both = [c for c in clusters if _reaches(c, left) and _reaches(c, right)]
+                clusters = [c for c in clusters if c not in both] + [part for c in both for part in _split(c, middle)]
+    return clusters
+
+
+def _reaches(cluster: _Cluster, zone: Rect) -> bool:
+    """Whether a cluster covers much of a zone's width, and lies at its height."""
+    across = min(cluster.box[2], zone[2]) - max(cluster.box[0], zone[0])
+    along = min(cluster.box[3], zone[3]) - max(cluster.box[1], zone[1])
+    return across > 0.4 * (zone[2] - zone[0]) and along > 0.6 * (cluster.box[3] - cluster.box[1])
+
+
+def _split(cluster: _Cluster, middle: float) -> list[_Cluster]:
+    """A cluster's parts left and right of a line; rules and words across it are of neither, a picture is of both."""
+    across = (cluster.boxes[:, 0] < middle - EDGE) & (cluster.boxes[:, 2] > middle + EDGE)
+    left = ~across & (cluster.boxes[:, 0] + cluster.boxes[:, 2] < 2 * middle)
+    right = ~across & ~left
+    if (across & (cluster.kinds == PICTURE)).any() or not left.any() or not right.any():
+        return [cluster]
+    return [_Cluster(cluster.boxes[side], cluster.kinds[side]) for side in (left, right)]
+
+
 # --- who owns what ----------------------------------------------------------------------------------------------------
 
 
 def _in_zone(cluster: _Cluster, zone: Rect) -> bool:
-    """Whether a cluster lies in a zone: most of its width, and nearly all of its height."""
+    """Whether a cluster lies in a zone: most of its width and of its height."""
     x0, y0, x1, y1 = cluster.box
     across = min(x1, zone[2]) - max(x0, zone[0])
     along = min(y1, zone[3] + EDGE) - max(y0, zone[1] - EDGE)
-    return across > 0.55 * (x1 - x0) and along > 0.8 * (y1 - y0)
+    return across > 0.55 * (x1 - x0) and along > 0.6 * (y1 - y0)
 
 
 def _near(zone: Rect, side: Side, clusters: Sequence[_Cluster]) -> list[_Cluster]:
@@ -313,13 +343,13 @@ def _fit(kind: str, clusters: Sequence[_Cluster]) -> float:
     return 2.0 if ruled and not all(c.graphic for c in clusters) else 1.0 if graphic else 1.5
 
 
-def _habits(pages: Sequence[tuple[PageLayout, list[_Cluster], list[_Claim]]]) -> dict[str, float]:
+def _habits(pages: Sequence[tuple[list[_Cluster], list[_Claim]]]) -> dict[str, float]:
     """On which side of its captions the paper sets each kind, -2 (below) .. 2 (above).
 
     Counted over the captions that leave no doubt; with none the usual side counts a little.
     """
     votes: dict[str, list[int]] = {"figure": [], "table": [], "algorithm": [], "listing": []}
-    for _, clusters, claims in pages:
+    for clusters, claims in pages:
         for claim in claims:
             kind = claim.caption.kind
             above, below = (_fit(kind, _near(claim.zones[side], side, clusters)) >= 1 for side in ("above", "below"))
@@ -395,7 +425,7 @@ def _overlap(a: Rect, b: Rect) -> float:
 # --- the region -------------------------------------------------------------------------------------------------------
 
 
-def _region(claim: _Claim, clusters: Sequence[_Cluster]) -> Region | Problem:
+def _region(claim: _Claim, page: PageLayout) -> Region | Problem:
     caption = claim.caption
     bodies = [c for c in claim.clusters if c.graphic] or [c for c in claim.clusters if c.ruled]
     method = "graphics" if any(c.graphic for c in bodies) else "rules" if bodies else "text"
@@ -421,7 +451,14 @@ def _region(claim: _Claim, clusters: Sequence[_Cluster]) -> Region | Problem:
     confidence = {"graphics": 0.9, "rules": 0.7, "text": 0.5}[method]
     side = claim.side
     subcaptions = (box[3] > core[3] + EDGE) if side == "above" else (box[1] < core[1] - EDGE)
-    return Region(caption.page, tuple(float(v) for v in box), f"{method}-{side}-caption", confidence, subcaptions)
+    return Region(
+        page=caption.page,
+        bbox=page.as_printed(tuple(float(v) for v in box)),
+        turn=page.turn,
+        method=f"{method}-{side}-caption",
+        confidence=confidence,
+        subcaptions=subcaptions,
+    )
 
 
 def _clipped(box: Rect, claim: _Claim) -> Rect:
@@ -431,6 +468,7 @@ def _clipped(box: Rect, claim: _Claim) -> Rect:
         across, along = min(x1, a1) - max(x0, a0), min(y1, b1) - max(y0, b0)
         if across <= EDGE / 2 or along <= EDGE / 2:
             continue
+        a0, b0, a1, b1 = a0 - CLEARANCE, b0 - CLEARANCE, a1 + CLEARANCE, b1 + CLEARANCE
         # (what is lost, the box that is left) for a cut at each side
         cuts = [
             ((b1 - y0) / (y1 - y0), (x0, b1, x1, y1)),

@@ -27,7 +27,7 @@ class Crop:
         png: The image, RGB; the same region of the same file gives the same bytes.
         width: In pixels.
         height: In pixels.
-        bbox: What the image shows, in PDF points from the page's top left corner.
+        bbox: The ink, in PDF points from the page's top left corner; the image shows up to MARGIN more on each side.
         dpi: Resolution; below the one asked for where the image would have been too large.
     """
 
@@ -38,7 +38,7 @@ class Crop:
     dpi: float
 
 
-def render_region(page: object, bbox: Rect, dpi: float = DPI, max_side: int = MAX_SIDE) -> Crop:
+def render_region(page: object, bbox: Rect, turn: int = 0, dpi: float = DPI, max_side: int = MAX_SIDE) -> Crop:
     """Render a region of a page and cut its empty margins off.
 
     Images and paths often have white borders that reach far beyond what they show; so the result is cut to the ink,
@@ -47,6 +47,7 @@ def render_region(page: object, bbox: Rect, dpi: float = DPI, max_side: int = MA
     Args:
         page: The open page (``pymupdf.Page``), not rotated.
         bbox: The region in points; the part outside of the page is left out.
+        turn: Quarter turns clockwise that bring it upright.
         dpi: Pixels an inch.
         max_side: The longest side allowed, in pixels.
 
@@ -66,12 +67,16 @@ def render_region(page: object, bbox: Rect, dpi: float = DPI, max_side: int = MA
     pixmap = page.get_pixmap(matrix=pymupdf.Matrix(scale, scale), clip=area, colorspace=pymupdf.csRGB, alpha=False)
     pixels = np.frombuffer(pixmap.samples, dtype=np.uint8).reshape(pixmap.height, pixmap.stride)
     pixels = pixels[:, : pixmap.width * 3].reshape(pixmap.height, pixmap.width, 3)
-    left, top, right, bottom = _ink(pixels, round(MARGIN * scale))
-    shown = np.ascontiguousarray(pixels[top:bottom, left:right])
-    # pixmaps start at whole pixels of the scaled page
-    corners = (pixmap.x + left, pixmap.y + top, pixmap.x + right, pixmap.y + bottom)
+    ink = _ink(pixels)
+    margin = round(MARGIN * scale)
+    left, top = max(0, ink[0] - margin), max(0, ink[1] - margin)
+    shown = pixels[top : ink[3] + margin, left : ink[2] + margin]
+    if turn:
+        shown = np.rot90(shown, -turn)
     buffer = io.BytesIO()
-    Image.fromarray(shown).save(buffer, format="PNG", compress_level=6)
+    Image.fromarray(np.ascontiguousarray(shown)).save(buffer, format="PNG", compress_level=6)
+    # pixmaps start at whole pixels of the scaled page
+    corners = (pixmap.x + ink[0], pixmap.y + ink[1], pixmap.x + ink[2], pixmap.y + ink[3])
     return Crop(
         png=buffer.getvalue(),
         width=shown.shape[1],
@@ -81,16 +86,10 @@ def render_region(page: object, bbox: Rect, dpi: float = DPI, max_side: int = MA
     )
 
 
-def _ink(pixels: np.ndarray, margin: int) -> tuple[int, int, int, int]:
-    """The part of an image that is not paper, with a margin: x0, y0, x1, y1, half open."""
-    height, width = pixels.shape[:2]
+def _ink(pixels: np.ndarray) -> tuple[int, int, int, int]:
+    """Box of the pixels that are not paper, half open; the whole image where all is paper."""
     ink = pixels.min(axis=2) < WHITE
     columns, rows = np.flatnonzero(ink.any(axis=0)), np.flatnonzero(ink.any(axis=1))
     if len(columns) == 0:
-        return 0, 0, width, height
-    return (
-        max(0, int(columns[0]) - margin),
-        max(0, int(rows[0]) - margin),
-        min(width, int(columns[-1]) + 1 + margin),
-        min(height, int(rows[-1]) + 1 + margin),
-    )
+        return 0, 0, pixels.shape[1], pixels.shape[0]
+    return int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
