@@ -1,0 +1,179 @@
+"""What can be counted in the pixels of a figure (SPEC 9).
+
+Every function takes an RGB image as a ``uint8`` array of shape (height, width, 3) and is pure. The numbers describe,
+they do not judge: a heat map has little white space and a line plot few colours, and both can be excellent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scifigqual_bench.features._opencv import cv2
+
+Pixels = NDArray[np.uint8]
+"""RGB, shape (height, width, 3)."""
+
+WHITE = 245
+"""Grey from which a pixel counts as white (SPEC 9)."""
+CANNY_LOW, CANNY_HIGH = 100, 200
+HUE_BINS = 36
+MIN_CHROMA = 32
+"""Largest minus smallest channel from which a pixel counts as coloured; compression noise stays below it."""
+MIN_HUE_SHARE = 0.002
+
+CUT_DEPTH = 12
+"""Pixels that a touching stroke is followed inwards."""
+CUT_CONTRAST = 64
+"""Channel difference to the background from which a pixel counts as ink."""
+
+
+@dataclass(frozen=True)
+class VisionStatistics:
+    """The statistics of one image; the fields of the same names in :class:`scifigqual_bench.records.ImageFeatures`."""
+
+    width: int
+    height: int
+    megapixels: float
+    blur_laplacian: float
+    edge_density: float
+    whitespace_share: float
+    dominant_colour_share: float
+    distinct_hues: int
+    colourfulness: float
+    clipped_edges: list[str]
+
+
+def vision_statistics(rgb: Pixels) -> VisionStatistics:
+    """All statistics of this module, rounded to four decimals (shares) or two (blur, colourfulness).
+
+    >>> vision_statistics(np.full((50, 100, 3), 255, np.uint8)).whitespace_share
+    1.0
+    """
+    height, width = rgb.shape[:2]
+    grey = cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY)
+    return VisionStatistics(
+        width=width,
+        height=height,
+        megapixels=round(width * height / 1e6, 4),
+        blur_laplacian=round(blur_laplacian(grey), 2),
+        edge_density=round(edge_density(grey), 4),
+        whitespace_share=round(whitespace_share(grey), 4),
+        dominant_colour_share=round(dominant_colour_share(rgb), 4),
+        distinct_hues=distinct_hues(rgb),
+        colourfulness=round(colourfulness(rgb), 2),
+        clipped_edges=clipped_edges(rgb),
+    )
+
+
+def blur_laplacian(grey: NDArray[np.uint8]) -> float:
+    """Variance of the Laplacian of a grey image, >= 0; low means few sharp transitions.
+
+    It depends on resolution and content, so it compares versions of one figure better than two figures.
+    """
+    # 16 bits hold the extremes (4 x 255) and cv2 sums in double precision
+    _, deviation = cv2.meanStdDev(cv2.Laplacian(grey, cv2.CV_16S))
+    return float(deviation[0, 0]) ** 2
+
+
+def edge_density(grey: NDArray[np.uint8]) -> float:
+    """Share of the pixels that Canny (thresholds 100 and 200) marks as edges, 0..1."""
+    return cv2.countNonZero(cv2.Canny(grey, CANNY_LOW, CANNY_HIGH)) / grey.size
+
+
+def whitespace_share(grey: NDArray[np.uint8]) -> float:
+    """Share of the pixels with grey >= 245, 0..1."""
+    return int(np.count_nonzero(grey >= WHITE)) / grey.size
+
+
+def dominant_colour_share(rgb: Pixels) -> float:
+    """Share of the most frequent colour when each channel keeps its upper 5 bits, in (0, 1]."""
+    return int(np.bincount(_colour_codes(rgb)).max()) / (rgb.shape[0] * rgb.shape[1])
+
+
+def distinct_hues(rgb: Pixels) -> int:
+    """Number of 10-degree hue bins that hold at least 0.2% of the coloured pixels, 0..36.
+
+    A pixel is coloured when its largest and smallest channel differ by at least 32 of 255.
+    """
+    pixels = rgb.reshape(-1, 3)
+    coloured = pixels[pixels.max(axis=1) - pixels.min(axis=1) >= MIN_CHROMA]
+    if not len(coloured):
+        return 0
+    hue = cv2.cvtColor(coloured[None], cv2.COLOR_RGB2HSV)[0, :, 0]  # 0..179, two degrees a step
+    counts = np.bincount(hue // (180 // HUE_BINS), minlength=HUE_BINS)
+    return int(np.count_nonzero(counts >= MIN_HUE_SHARE * len(coloured)))
+
+
+def colourfulness(rgb: Pixels) -> float:
+    """Hasler and Suesstrunk's colourfulness (2003), >= 0; 0 for grey images.
+
+    ``sqrt(var(rg) + var(yb)) + 0.3 sqrt(mean(rg)^2 + mean(yb)^2)`` with ``rg = R - G`` and ``yb = (R + G) / 2 - B``.
+    """
+    red, green, blue = (rgb[..., channel].astype(np.float32) for channel in range(3))
+    means, deviations = zip(*(cv2.meanStdDev(x) for x in (red - green, (red + green) / 2 - blue)), strict=True)
+    return float(np.linalg.norm(deviations) + 0.3 * np.linalg.norm(means))
+
+
+def clipped_edges(rgb: Pixels) -> list[str]:
+    """Edges where ink runs off the image, out of left, right, top, bottom.
+
+    Ink is what differs from the edge's own background. Three things touch an edge without being cut, and are left out:
+    full-bleed photos and frames (the edge has no background, or the ink fills a quarter of it), corners, and
+    straight strokes that meet the edge at a right angle (axes, grid lines, table rules). What remains are letters and
+    curves. A figure cropped exactly at its ink can't be told from a cut one: leave a margin of two pixels.
+    """
+    turned = {"left": np.rot90(rgb, -1), "right": np.rot90(rgb), "top": rgb, "bottom": rgb[::-1]}
+    return [edge for edge, view in turned.items() if _ink_leaves_at_top(view)]
+
+
+def _ink_leaves_at_top(view: Pixels) -> bool:
+    """Whether letters or curves cross the first row."""
+    depth = min(CUT_DEPTH, view.shape[0])
+    length = view.shape[1]
+    strip = view[:depth].astype(np.int16)
+    codes = _colour_codes(view[:1])
+    background = strip[0][codes == np.bincount(codes).argmax()].mean(axis=0)
+    ink = np.abs(strip - background).max(axis=2) > CUT_CONTRAST
+    if ink[0].mean() > 0.5:
+        return False
+    corner = max(3, length // 50)
+    return (
+        sum(
+            corner <= start and end <= length - corner and end - start <= length / 4 and _crosses(ink, start, end)
+            for start, end in _runs(ink[0])
+        )
+        >= 2
+    )
+
+
+def _crosses(ink: NDArray[np.bool_], start: int, end: int) -> bool:
+    """Whether the stroke that begins in the first row as [start, end) leans or narrows inwards.
+
+    A stroke that widens to both sides has its tip at the edge, one that keeps its sides meets the edge squarely.
+    """
+    low, high = start, end
+    for row in ink[1:]:
+        touching = [run for run in _runs(row) if run[0] < high and run[1] > low]
+        if not touching:
+            return False  # a stub: a tick mark
+        low, high = touching[0][0], touching[-1][1]
+        if low > start + 1 or high < end - 1:
+            return True
+        if low < start - 1 and high > end + 1:
+            return False
+    return False
+
+
+def _runs(row: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Half-open ranges of true values."""
+    steps = np.flatnonzero(np.diff(row.astype(np.int8), prepend=0, append=0))
+    return list(zip(steps[::2].tolist(), steps[1::2].tolist(), strict=True))
+
+
+def _colour_codes(rgb: Pixels) -> NDArray[np.int32]:
+    """One number a pixel: the upper 5 bits of each channel."""
+    red, green, blue = (rgb[..., channel].astype(np.int32) >> 3 for channel in range(3))
+    return ((red << 10) | (green << 5) | blue).ravel()
