@@ -8,15 +8,19 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
 
+from scifigqual_bench.features.overlap import caption_overlap
 from scifigqual_bench.judges.base import ImageInput
 from scifigqual_bench.judges.payload import JudgeItem
 from scifigqual_bench.records import FEATURES_VERSION, CaptionOverlap, ImageFeatures, SidecarFeatures
 
+if TYPE_CHECKING:
+    from scifigqual_bench.features.ocr import EngineName, OcrEngine
+
 MeasureImage = Callable[[bytes, tuple[float, float] | None], ImageFeatures]
 """Image bytes and printed size in points, where known, to features; raises where the image can't be read."""
-MeasureOverlap = Callable[[str, ImageFeatures], CaptionOverlap]
-"""Caption and image features to their overlap."""
 
 
 class Measurements:
@@ -24,15 +28,13 @@ class Measurements:
 
     Args:
         measure: Measures an image.
-        overlap: Compares a caption with what was read in the image.
         engine: Name of what measures, for the manifest.
         capacity: Images whose features are kept; the least recently used go first.
     """
 
-    def __init__(self, measure: MeasureImage, overlap: MeasureOverlap, *, engine: str, capacity: int = 512):
+    def __init__(self, measure: MeasureImage, *, engine: str, capacity: int = 512):
         self.engine = engine
         self._measure = measure
-        self._overlap = overlap
         self._capacity = capacity
         self._known: OrderedDict[tuple[str, float | None, float | None], ImageFeatures] = OrderedDict()
 
@@ -46,10 +48,6 @@ class Measurements:
         if image.print_width_pt is not None and image.print_height_pt is not None:
             size = (image.print_width_pt, image.print_height_pt)
         return self._remember(key, self._measure(image.data, size))
-
-    def overlap(self, caption: str, image: ImageFeatures) -> CaptionOverlap:
-        """How much of a caption is found in the image's text."""
-        return self._overlap(caption, image)
 
     def prepared(self, item: JudgeItem, *, measure: bool) -> JudgeItem:
         """Learn the features that an item's row carries; measure those that it lacks, if asked to.
@@ -67,8 +65,7 @@ class Measurements:
             image = self.image(item.image_input)
         except Exception as error:  # an image library or an OCR engine can fail in its own ways
             return replace(item, problem=f"features can't be measured ({type(error).__name__}: {error})")
-        caption = item.figure.caption
-        features = SidecarFeatures(image=image, caption=self.overlap(caption, image) if caption else None)
+        features = SidecarFeatures(image=image, caption=_overlap(item.figure.caption, image))
         return replace(item, figure=item.figure.model_copy(update={"features": features}))
 
     def _remember(self, key: tuple[str, float | None, float | None], features: ImageFeatures) -> ImageFeatures:
@@ -77,6 +74,36 @@ class Measurements:
         if len(self._known) > self._capacity:
             self._known.popitem(last=False)
         return features
+
+
+def ocr_measurements(ocr: EngineName = "rapidocr", *, threads: int = 1) -> Measurements:
+    """Measurements by :func:`scifigqual_bench.features.extract.image_features`.
+
+    OpenCV and the OCR engine are loaded when the first image has to be measured: rows that carry features need neither.
+
+    Args:
+        ocr: Name of the OCR engine, ``"rapidocr"`` or ``"none"``.
+        threads: CPU threads of the engine.
+    """
+
+    @cache
+    def engine() -> OcrEngine:
+        from scifigqual_bench.features.ocr import ocr_engine
+
+        return ocr_engine(ocr, threads=threads)
+
+    def measure(image: bytes, size: tuple[float, float] | None) -> ImageFeatures:
+        from scifigqual_bench.features.extract import image_features
+
+        return image_features(image, print_size_pt=size, ocr=engine())
+
+    return Measurements(measure, engine=f"features {FEATURES_VERSION}, {ocr}")
+
+
+def _overlap(caption: str, image: ImageFeatures) -> CaptionOverlap | None:
+    if not caption.strip():
+        return None
+    return caption_overlap(caption, None if image.ocr_engine == "none" else image.text_boxes)
 
 
 def _key(image: ImageInput) -> tuple[str, float | None, float | None]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
+from scifigqual_bench.features.overlap import content_words
 from scifigqual_bench.pdf.citations import sentences
 
 # --- the caption as prose -------------------------------------------------------------------------------------------
@@ -55,33 +56,6 @@ def word_count(text: str) -> int:
     4
     """
     return sum(any(char.isalpha() for char in word) for word in text.split())
-
-
-_FUNCTION_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        a an and are as at be been both but by can does each for from further has have here how in into is it its more
-        most no not of on one only or other our over per see shown shows show than that the their them then there these
-        they this those to two under used using via was we were when where which while with within without
-        figure fig table section left right top bottom different various also between across
-        """,
-    )
-)
-
-
-def content_words(text: str) -> set[str]:
-    """Words that carry content, in lower case and without a plural s.
-
-    >>> sorted(content_words("The losses of both models are shown in Figure 3"))
-    ['losse', 'model']
-    """
-    words = re.findall(r"[^\W\d_]{3,}", unicodedata.normalize("NFKC", text).lower())
-    return {_singular(word) for word in words if word not in _FUNCTION_WORDS}
-
-
-def _singular(word: str) -> str:
-    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
 # --- metrics and quantities -----------------------------------------------------------------------------------------
@@ -362,7 +336,8 @@ _COMMANDS = (
     r"\b(?:give|assign|award|grant|output|return|respond with|answer with|rate|score|grade)\b.{0,60}"
     r"\b(?:10|ten|full marks?|full score|(?:maximum|highest|perfect|top) (?:score|rating|marks?|grade|points?))\b"
     r"(?!\s*(?:[-–.,]?\d|%|[a-z]))",
-    r"\b(?:you are|you're|you (?:must |should |will )?act as) (?:an? |the )?(?:judge|grader|rater|evaluator|reviewer)\b",
+    r"\b(?:you are|you're|you (?:must |should |will )?act as) (?:an? |the )?"
+    r"(?:judge|grader|rater|evaluator|reviewer)\b",
     r"\b(?:dear|note to|attention|instructions? (?:to|for)) (?:the )?"
     r"(?:ai|llm|model|judge|grader|rater|reviewer|assistant)s?\b",
     r"\b(?:system|developer) (?:prompt|message)\s*:",

@@ -1,1 +1,43 @@
-"""."""
+"""Backends: who answers the requests of a protocol. :func:`make_backend` makes one by name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from scifigqual_bench.errors import InputError
+from scifigqual_bench.judges.base import Backend
+from scifigqual_bench.judges.measure import Measurements, ocr_measurements
+
+
+def _rules(*, measurements: Measurements | None = None) -> Backend:
+    from scifigqual_bench.judges.backends.rules import RulesBackend
+
+    return RulesBackend(measurements or ocr_measurements())
+
+
+BACKENDS: dict[str, Callable[..., Backend]] = {"rules": _rules}
+"""What each name makes; the packages of a backend are imported when it is made."""
+
+
+def make_backend(name: str, **options: Any) -> Backend:
+    """A backend by name.
+
+    Args:
+        name: A key of :data:`BACKENDS`.
+        options: Keyword arguments of that backend; for ``rules``, ``measurements`` (a :class:`Measurements`).
+
+    Raises:
+        InputError: The name or an option is unknown.
+
+    >>> make_backend("rules").name
+    'rules'
+    """
+    if name not in BACKENDS:
+        raise InputError(f"backend {name!r} is not available; available: {', '.join(sorted(BACKENDS))}")
+    known = inspect.signature(BACKENDS[name]).parameters
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        raise InputError(f"backend {name!r} has no option {', '.join(unknown)}; it has {', '.join(known)}")
+    return BACKENDS[name](**options)

@@ -89,7 +89,7 @@ def good_answer(request: Request) -> str:
 def image_features(**changes: Any) -> ImageFeatures:
     """Features of a clean plot; keyword arguments change fields."""
     defaults: dict[str, Any] = {
-        "ocr_engine": "none",
+        "ocr_engine": "test",
         "width": 1200,
         "height": 800,
         "megapixels": 0.96,

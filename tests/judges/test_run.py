@@ -23,7 +23,7 @@ from scifigqual_bench.judges.base import Request, Response
 from scifigqual_bench.judges.measure import Measurements
 from scifigqual_bench.judges.payload import JudgeItem
 from scifigqual_bench.judges.run import MANIFEST, PREDICTIONS, DatasetInfo, read_manifest, run_judge
-from scifigqual_bench.records import CaptionOverlap, ImageFeatures, Prediction, RunManifest
+from scifigqual_bench.records import ImageFeatures, Prediction, RunManifest
 from tests.factory import png
 from tests.judges.scripted import ScriptedBackend, good_answer, image_features, item
 
@@ -242,7 +242,7 @@ def measuring(log: list[tuple[float, float] | None]) -> Measurements:
         log.append(size)
         return image_features()
 
-    return Measurements(measure, lambda caption, image: CaptionOverlap(word_share=0.25), engine="test")
+    return Measurements(measure, engine="test")
 
 
 def test_missing_features_are_measured_where_the_protocol_needs_them(tmp_path: Path) -> None:
@@ -252,7 +252,8 @@ def test_missing_features_are_measured_where_the_protocol_needs_them(tmp_path: P
     manifest = run(tmp_path / "s", items=mixed, protocol="sidecar", features=measuring(log), backend=backend)
     assert manifest.status_counts == {"ok": 2, "skipped": 1}
     assert log == [(218.25, 149.5)]
-    assert backend.requests[1].evidence.features.caption.word_share == 0.25
+    # "Accuracy", "LSTM" and "GRU" of the caption stand in the image, "training" and the marker don't.
+    assert backend.requests[1].evidence.features.caption.word_share == 0.6
     assert rows(tmp_path / "s")[2].status_reason == "features can't be measured (ValueError: no image)"
     assert run(tmp_path / "d", items=mixed, features=measuring(log)).status_counts == {"ok": 3}
     assert len(log) == 1
@@ -269,7 +270,7 @@ def test_features_of_the_rows_are_learnt_and_the_cache_is_bounded() -> None:
     features.image(other_size)
     features.image(other_size)
     assert log == [(10.0, 10.0)]
-    small = Measurements(lambda image, size: log.append(size) or image_features(), None, engine="test", capacity=1)
+    small = Measurements(lambda image, size: log.append(size) or image_features(), engine="test", capacity=1)
     for judged in (item(1, image=b"a"), item(1, image=b"b"), item(1, image=b"a")):
         small.image(judged.image_input)
     assert len(log) == 4

@@ -1,0 +1,255 @@
+"""The ``rules`` backend: answers every request from OCR, image statistics and the words of the text. No model.
+
+It is a documented baseline. Its scores are priors moved by named findings (:mod:`.findings`), so its reasons say what
+moved them. It answers the same requests as a model from the same evidence: its vision report knows nothing of the
+caption, its language report nothing of the image, and its fusion only what the two reports tell it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from scifigqual_bench.judges.backends.findings import PRIORS, RULES, Finding, View, citation_kind, find
+from scifigqual_bench.judges.base import Evidence, Request, Response
+from scifigqual_bench.judges.measure import Measurements
+from scifigqual_bench.judges.runner import to_score
+from scifigqual_bench.records import (
+    SEVERITIES,
+    DimensionAnswer,
+    FusionReport,
+    ImageFeatures,
+    LanguageReport,
+    Record,
+    SidecarFeatures,
+    VisionReport,
+    direct_answer,
+    fusion_answer,
+)
+from scifigqual_bench.rubric import BANDS
+from scifigqual_bench.text_rules import content_words, metrics_named
+
+VERSION = "1"
+"""Version of the checks' code; the table itself is hashed into the revision."""
+
+MAX_REASON, MAX_EVIDENCE, MAX_POINT, MAX_POINTS = 600, 300, 400, 12
+
+TEXT, AXIS, PANELS = "text in the image", "numbers on a left axis", "panel letters in the image"
+CAPTION, CITING = "caption", "citing text"
+"""What the lines of the reports begin with: written by the vision and language answers, read by the fusion answer."""
+
+
+class RulesBackend:
+    """Answers requests by rules.
+
+    Args:
+        measurements: Measures the image where a request carries no features (the Direct protocol).
+    """
+
+    name = "rules"
+    model = "rules"
+
+    def __init__(self, measurements: Measurements):
+        self._measurements = measurements
+        table = [[rule.id, dict(rule.effects), rule.cap, rule.severity, rule.why] for rule in RULES]
+        digest = hashlib.sha256(json.dumps([table, dict(PRIORS)], sort_keys=True).encode()).hexdigest()
+        self.revision: str | None = f"{VERSION}-{digest[:12]}"
+
+    def settings(self) -> dict[str, Any]:
+        """What measures images."""
+        return {"sampling": {}, "image": {"features": self._measurements.engine}}
+
+    def generate(self, requests: Sequence[Request]) -> list[Response]:
+        """One answer per request, in order."""
+        return [self._respond(request) for request in requests]
+
+    def _respond(self, request: Request) -> Response:
+        try:
+            return Response(self._answer(request).model_dump_json())
+        except Exception as error:  # an image library or an OCR engine can fail in its own ways
+            return Response("", "error", f"the image can't be measured ({type(error).__name__}: {error})")
+
+    def _answer(self, request: Request) -> Record:
+        evidence = request.evidence
+        match request.role:
+            case "language":
+                return language_answer(text_view(evidence))
+            case "fusion":
+                return fused_answer(report_view(evidence), request.open_dimensions)
+        image = self._features(evidence)
+        if request.role == "vision":
+            return vision_answer(image_view(image))
+        return single_answer(full_view(evidence, image), request.open_dimensions)
+
+    def _features(self, evidence: Evidence) -> ImageFeatures:
+        match evidence.features:
+            case SidecarFeatures(image=image):
+                return image
+            case ImageFeatures() as image:
+                return image
+        if evidence.image is None:
+            raise ValueError("the request carries neither features nor an image")
+        return self._measurements.image(evidence.image)
+
+
+# --- what each call may look at -------------------------------------------------------------------------------------
+
+
+def image_view(image: ImageFeatures) -> View:
+    """The image alone."""
+    return View(
+        image=image,
+        image_text=" | ".join(box.text for box in image.text_boxes),
+        axis_numbers=tuple(map(tuple, image.axis_numbers)),
+        panel_letters=tuple(image.panel_letters),
+    )
+
+
+def text_view(evidence: Evidence) -> View:
+    """Caption and citing text alone."""
+    return View(
+        caption=evidence.caption,
+        citations=tuple((citation_kind(citation), citation.text) for citation in evidence.citations or ()),
+    )
+
+
+def full_view(evidence: Evidence, image: ImageFeatures) -> View:
+    """Image, caption and citing text."""
+    seen, read = image_view(image), text_view(evidence)
+    return View(seen.image, seen.image_text, seen.axis_numbers, seen.panel_letters, read.caption, read.citations)
+
+
+def report_view(evidence: Evidence) -> View:
+    """What a vision and a language report tell of image and text; measurements of the image don't pass through them.
+
+    Reports of a model, which don't use this module's lines, leave the parts unknown.
+    """
+    facts = evidence.vision.visible_facts if evidence.vision else []
+    claims = evidence.language.claims if evidence.language else []
+    citations: dict[str, list[str]] = {}
+    for head, body in _lines(claims, rf"{CITING} \d+ \(\w+\)"):
+        citations.setdefault(head, []).append(body)
+    return View(
+        image_text=" | ".join(body for _, body in _lines(facts, TEXT)) or None,
+        axis_numbers=tuple(tuple(map(float, body.split(", "))) for _, body in _lines(facts, AXIS)),
+        panel_letters=tuple(letter for _, body in _lines(facts, PANELS) for letter in body.split(", ")),
+        caption=" ".join(body for _, body in _lines(claims, CAPTION)) or None,
+        citations=tuple((re.search(r"\((\w+)\)", head)[1], " ".join(body)) for head, body in citations.items()),
+    )
+
+
+def _lines(points: Iterable[str], head: str) -> list[tuple[str, str]]:
+    """Head and body of the points that begin with a head."""
+    matches = (re.fullmatch(rf"({head}): (.*)", point, re.DOTALL) for point in points)
+    return [(match[1], match[2]) for match in matches if match]
+
+
+# --- answers --------------------------------------------------------------------------------------------------------
+
+
+def score(key: str, findings: Iterable[Finding]) -> DimensionAnswer:
+    """One dimension: its prior, moved by the findings that name it, rounded half to even, then cut to their caps."""
+    moving = [finding for finding in findings if key in finding.rule.dimensions]
+    value = PRIORS[key] + sum(finding.rule.effects.get(key, 0.0) for finding in moving)
+    ceilings = [finding.rule.ceilings[key] for finding in moving if key in finding.rule.ceilings]
+    steps = [f"{finding.evidence} ({_effect(key, finding)})" for finding in moving]
+    reason = f"{PRIORS[key]} to begin with; {'; '.join(steps)}" if steps else f"No finding: {PRIORS[key]} stays."
+    return DimensionAnswer(
+        score=min([to_score(value), *ceilings]),
+        reason=_cut(reason, MAX_REASON),
+        evidence=[_cut(finding.evidence, MAX_EVIDENCE) for finding in moving[:8]],
+    )
+
+
+def _effect(key: str, finding: Finding) -> str:
+    parts = [f"{finding.rule.effects[key]:+g}"] if key in finding.rule.effects else []
+    if key in finding.rule.ceilings:
+        parts.append(f"at most {finding.rule.ceilings[key]}")
+    return ", ".join(parts)
+
+
+def single_answer(view: View, open_dimensions: Sequence[str]) -> Record:
+    """The answer of a single call: every open dimension from everything."""
+    findings = find(view)
+    record = direct_answer(tuple(open_dimensions))
+    return record(**{key: score(key, findings) for key in record.model_fields})
+
+
+def vision_answer(view: View) -> VisionReport:
+    """The vision report: VC and SL, what was read, and the band of what MR would be by the image alone."""
+    findings = find(view)
+    risk = score("misleading_risk", findings)
+    metrics = metrics_named(view.image_text or "")
+    names = [*metrics, *sorted(content_words(view.image_text or ""))[:8]]
+    return VisionReport(
+        visual_clarity=score("visual_clarity", findings),
+        structure_layout=score("structure_layout", findings),
+        visible_facts=_points(
+            *(_line(AXIS, ", ".join(f"{number:g}" for number in numbers)) for numbers in view.axis_numbers[:4]),
+            *([_line(PANELS, ", ".join(view.panel_letters))] if view.panel_letters else []),
+            *_chunks(TEXT, view.image_text or ""),
+        ),
+        caption_should_mention=_points(*names, *(f"panel {letter}" for letter in view.panel_letters)),
+        citation_should_mention=_points(*(f"how {metric} differs or develops" for metric in metrics)),
+        risk_band=next(band.label for band in BANDS if band.low <= risk.score <= band.high),
+        risk_reason=_cut("; ".join(risk.evidence), MAX_POINT),
+    )
+
+
+def language_answer(view: View) -> LanguageReport:
+    """The language report: the text in quotes, what it omits, and the caps and severity that follow."""
+    findings = find(view)
+    faults = [finding for finding in findings if finding.rule.severity != "none"]
+    worst = max(faults, key=lambda finding: SEVERITIES.index(finding.rule.severity), default=None)
+    ceilings = {key: finding.rule.ceilings[key] for finding in faults for key in finding.rule.ceilings}
+    citing = [
+        line
+        for number, (kind, text) in enumerate(view.citations or (), start=1)
+        for line in _chunks(f"{CITING} {number} ({kind})", text)
+    ]
+    return LanguageReport(
+        claims=_points(*citing, *_chunks(CAPTION, view.caption or "")),
+        omissions=_points(*(finding.evidence for finding in faults)),
+        caption_cap=6 if "caption_consistency" in ceilings else None,
+        context_cap=6 if "context_consistency" in ceilings else None,
+        misleading_cap=ceilings.get("misleading_risk"),
+        severity=worst.rule.severity if worst else "none",
+        severity_reason=_cut(worst.evidence, MAX_POINT) if worst else "",
+    )
+
+
+def fused_answer(view: View, open_dimensions: Sequence[str]) -> FusionReport:
+    """The fusion report: CC and CTX from both sides, and what could mislead."""
+    findings = find(view)
+    record = fusion_answer(tuple(open_dimensions))
+    proposals = {
+        key: score(key, findings) if key in open_dimensions else None
+        for key in ("caption_consistency", "context_consistency")
+    }
+    risks = score("misleading_risk", findings).evidence
+    return record(
+        **proposals,
+        misleading_reason=_cut("; ".join(risks) or "No finding in either report could mislead.", MAX_POINT),
+    )
+
+
+def _line(head: str, body: str) -> str:
+    return _cut(f"{head}: {body}", MAX_POINT)
+
+
+def _chunks(head: str, text: str) -> list[str]:
+    """A text as points, each with its head; cut at spaces."""
+    width = MAX_POINT - len(head) - 2
+    return [f"{head}: {part}" for part in textwrap.wrap(text, width, break_on_hyphens=False)]
+
+
+def _points(*texts: str) -> list[str]:
+    return [_cut(text, MAX_POINT) for text in texts[:MAX_POINTS]]
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
