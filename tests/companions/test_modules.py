@@ -5,7 +5,8 @@ import re
 import evaluate
 import pytest
 
-from scifigqual_bench.companions import example_path, scholscan, scirigor
+from scifigqual_bench import companions
+from scifigqual_bench.companions import evidence, example_path, means, rows, scholscan, scirigor
 from scifigqual_bench.errors import InputError
 from scifigqual_bench.metrics import metric_path
 from tests.companions.evidence_cases import run_of, small_case
@@ -40,6 +41,12 @@ def test_the_examples_of_a_module_run(name, root, monkeypatch):
     assert doctest.DocTestRunner().run(test).failed == 0
 
 
+@pytest.mark.parametrize("module", [companions, evidence, means, rows, scholscan, scirigor])
+def test_the_examples_in_the_library_run(module):
+    found = doctest.testmod(module)
+    assert found.attempted and not found.failed
+
+
 @pytest.mark.parametrize("name", ["scholscan", "scirigor"])
 def test_a_folder_is_laid_out_as_the_hub_expects(name, root):
     folder = root / "metrics" / name
@@ -49,11 +56,11 @@ def test_a_folder_is_laid_out_as_the_hub_expects(name, root):
 
 
 def test_the_rows_of_the_cards_are_rows(root):
-    def row(name):
+    def row_of(name):
         return json.loads(re.search(r"```json\n(.*?)```", (root / "metrics" / name / "README.md").read_text(), re.S)[1])
 
-    assert scholscan.parse_items([row("scholscan")])[0].retrieval.gold_pages == [4, 7]
-    rigor = row("scirigor")
+    assert scholscan.parse_items([row_of("scholscan")])[0].retrieval.gold_pages == [4, 7]
+    rigor = row_of("scirigor")
     scored = scirigor.score(scirigor.parse_cases([rigor["case"]], [rigor["run"]]), resamples=0)
     assert (scored.overall.soft_ecs.value, scored.case_failures) == (0.5, {"mark": 1})
 
@@ -116,8 +123,8 @@ def test_what_json_can_not_hold_is_told(scan, items):
 
 
 def test_an_unknown_option_is_refused(rigor, cases):
-    rows = {"predictions": [row["run"] for row in cases], "references": [row["case"] for row in cases]}
+    inputs = {"predictions": [row["run"] for row in cases], "references": [row["case"] for row in cases]}
     with pytest.raises(ValueError, match="combine"):
-        rigor.compute(**rows, combine="best")
+        rigor.compute(**inputs, combine="best")
     with pytest.raises(TypeError):
-        rigor.compute(**rows, best=True)
+        rigor.compute(**inputs, best=True)
