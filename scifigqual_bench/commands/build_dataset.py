@@ -6,8 +6,13 @@ import argparse
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scifigqual_bench.commands.common import OK, WITH_PROBLEMS, print_problems, run
+
+if TYPE_CHECKING:
+    from scifigqual_bench.dataset.build import FeatureExtractor
+    from scifigqual_bench.records import Figure, SidecarFeatures
 
 
 def parser() -> argparse.ArgumentParser:
@@ -65,16 +70,20 @@ def _build(args: argparse.Namespace) -> int:
     return WITH_PROBLEMS if result.unplaced_ratings or (args.strict and failed) else OK
 
 
-def _feature_extractor(choice: str):
+def _feature_extractor(choice: str) -> FeatureExtractor | None:
+    """Measures a figure with the chosen OCR; None for a null column."""
     if choice == "none":
         return None
     from scifigqual_bench.features.extract import extract_features
-    from scifigqual_bench.features.ocr import make_engine
+    from scifigqual_bench.features.ocr import ocr_engine
 
-    engine = make_engine("rapidocr" if choice == "rapidocr" else "none")
+    engine = ocr_engine("rapidocr" if choice == "rapidocr" else "none")
 
-    def measure(figure, image):
-        x0, y0, x1, y1 = figure.bbox
-        return extract_features(image, caption=figure.caption, print_size_pt=(x1 - x0, y1 - y0), ocr=engine)
+    def measure(figure: Figure, image: bytes) -> SidecarFeatures:
+        size = None
+        if figure.bbox is not None:
+            x0, y0, x1, y1 = figure.bbox
+            size = (x1 - x0, y1 - y0)
+        return extract_features(image, caption=figure.caption, print_size_pt=size, ocr=engine)
 
     return measure

@@ -102,15 +102,20 @@ def _open(args: argparse.Namespace) -> DatasetFolder:
 
 def _judge(args: argparse.Namespace) -> int:
     from scifigqual_bench.judges.backends import make_backend
+    from scifigqual_bench.judges.measure import ocr_measurements
     from scifigqual_bench.judges.payload import JudgeItem
     from scifigqual_bench.judges.run import DatasetInfo, run_judge
 
     folder = _open(args)
     splits = tuple(args.split or folder.splits)
     info = DatasetInfo(folder.name, folder.fingerprint(splits), splits, folder.count(splits))
-    backend = make_backend(args.backend)
+    measurements = ocr_measurements()
+    options = {"measurements": measurements} if args.backend == "rules" else {}
+    backend = make_backend(args.backend, **options)
     items = (JudgeItem(figure, image) for figure, image in folder.figures(splits))
-    manifest = run_judge(items, args.protocol, backend, args.out, info, batch_size=args.batch_size)
+    manifest = run_judge(
+        items, args.protocol, backend, args.out, info, features=measurements, batch_size=args.batch_size
+    )
     counts = ", ".join(f"{status} {count}" for status, count in sorted(manifest.status_counts.items()))
     print(f"{args.out / 'predictions.jsonl'}: {manifest.figures} figures ({counts})")
     return OK
@@ -156,9 +161,7 @@ def _score(args: argparse.Namespace) -> int:
     folder = _open(args)
     file, golds = _read(args, folder)
     if not golds:
-        raise InputError(
-            f"{args.dataset}: no figure has ratings to score against; build it with --ratings"
-        )
+        raise InputError(f"{args.dataset}: no figure has ratings to score against; build it with --ratings")
     report = _scores(args, file, golds)
     out = args.out or args.predictions.with_name("scores.json")
     out.write_text(json.dumps(report.to_dict(), indent=1) + "\n", encoding="utf-8")
@@ -181,6 +184,7 @@ def _report(args: argparse.Namespace) -> int:
         score_report=_score_rows(_scores(args, file, golds)) if golds else None,
     )
     print(f"{args.out}: {counts.figures} figures, {counts.without_prediction} without a prediction")
+    print_problems("images that can't be shown", counts.unreadable_images)
     return OK
 
 
