@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from scifigqual_bench.samples.figures import Defect, Panels, Plot, Theme, render
-from scifigqual_bench.samples.prose import BANK
+from scifigqual_bench.samples.prose import BANK, IN_ORDER
 from scifigqual_bench.samples.text import Bibliography, caption_of, claims_of, expand
 from scifigqual_bench.samples.typeset import (
     Abstract,
@@ -126,7 +126,9 @@ class Draft:
 
     def __post_init__(self) -> None:
         """Prepare the bank's order, the references and the title."""
-        self.stock = {topic: list(self.rng.permutation(texts)) for topic, texts in BANK.items()}
+        self.stock = {
+            topic: list(texts if topic in IN_ORDER else self.rng.permutation(texts)) for topic, texts in BANK.items()
+        }
         self.works_cited = Bibliography(self.rng, self.slots, self.year, self.works, numeric=self.numeric_citations)
         self.sections = self.subsections = 0
         self.blocks.append(Title(self.title, self.authors))
@@ -174,7 +176,7 @@ class Draft:
     def stockpile(self, topic: str, count: int = 1) -> None:
         """Add paragraphs of the bank that this paper has not used yet."""
         for _ in range(count):
-            text = str(self.stock[topic].pop())
+            text = str(self.stock[topic].pop(0))
             head = re.match(r"<b>(.+?)</b> ", text)
             self.say(text[head.end() :] if head else text, head=head[1] if head else "")
 

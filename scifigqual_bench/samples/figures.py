@@ -7,6 +7,7 @@ it (:mod:`scifigqual_bench.samples.text`) is true of the picture by construction
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -39,7 +40,6 @@ LABEL_PT = 7.5
 TINY_LABEL_PT = 3.0
 RASTER_DPI = 300
 BLURRED_DPI = 45
-_INK_DPI = 288
 
 Better = Literal["higher", "lower"]
 
@@ -499,22 +499,22 @@ def _fill(figure: Figure, plot: Plot | Panels, theme: Theme) -> None:
 
 
 def _save(figure: Figure, *, crop: bool, raster: bool, blurred: bool) -> Graphic:
-    box = {"bbox_inches": "tight", "pad_inches": 0.02} if crop else {}
+    box = {"bbox_inches": "tight", "pad_inches": 0.03} if crop else {}
     buffer = io.BytesIO()
     if not raster:
         figure.savefig(buffer, format="pdf", metadata={"CreationDate": None}, **box)
         with pymupdf.open(stream=buffer.getvalue(), filetype="pdf") as document:
             page = document[0]
             if crop:
-                pixels = page.get_pixmap(dpi=_INK_DPI, colorspace=pymupdf.csGRAY)
-                ink = Image.frombytes("L", (pixels.width, pixels.height), pixels.samples)
-                page.set_cropbox(pymupdf.Rect(*(edge * 72 / _INK_DPI for edge in _ink_box(ink))) & page.rect)
+                pixels = page.get_pixmap(dpi=RASTER_DPI, colorspace=pymupdf.csGRAY)
+                sheet = Image.frombytes("L", (pixels.width, pixels.height), pixels.samples)
+                page.set_cropbox(pymupdf.Rect(_ink_box(sheet, RASTER_DPI)) * (72 / RASTER_DPI) & page.rect)
             data = document.tobytes(garbage=3, deflate=True, no_new_id=True)
             return Graphic(data, "pdf", page.rect.width, page.rect.height)
     dpi = BLURRED_DPI if blurred else RASTER_DPI
     figure.savefig(buffer, format="png", dpi=dpi, **box)
     image = Image.open(buffer).convert("RGB")
-    image = image.crop(_ink_box(image.convert("L")))
+    image = image.crop(_ink_box(image.convert("L"), dpi))
     width, height = (side * 72 / dpi for side in image.size)
     if blurred:
         # Upsampled, as a small screenshot that was dragged to the width of the column.
@@ -525,12 +525,14 @@ def _save(figure: Figure, *, crop: bool, raster: bool, blurred: bool) -> Graphic
     return Graphic(out.getvalue(), "image", width, height)
 
 
-def _ink_box(image: Image.Image) -> tuple[int, int, int, int]:
-    """Pixels that enclose everything darker than near white.
+def _ink_box(image: Image.Image, dpi: int) -> tuple[int, int, int, int]:
+    """Pixels that enclose everything darker than near white, with a margin of about a point.
 
     matplotlib's own tight box counts the invisible frame of a legend and the descenders that a text does not have.
     """
-    return image.point(lambda grey: 255 * (grey < 250)).getbbox()
+    x0, y0, x1, y1 = image.point(lambda grey: 255 * (grey < 250)).getbbox()
+    margin = math.ceil(dpi / 72)
+    return max(x0 - margin, 0), max(y0 - margin, 0), min(x1 + margin, image.width), min(y1 + margin, image.height)
 
 
 # --- seeded experiments ---------------------------------------------------------------------------------------------

@@ -329,14 +329,14 @@ def optimiser(rng: np.random.Generator) -> Manuscript:
     draft.figure("sweep", sweep, (500, 150), f"{caption_of(sweep)} Streams as in [[Figure loss]].", wide=True)
     draft.subsection("Learning curves")
     draft.claim("loss", head="Speed.")
-    draft.stockpile("setup")
+    draft.stockpile("analysis")
     draft.subsection("Sensitivity")
     draft.claim("sweep", panel="a", head="Step size.")
     draft.claim("sweep", panel="b", head="Drift.")
     draft.say(
         """Taken together, [[Figures loss and sweep]] give the same ranking: Ebb has the lowest test error, Restart
         comes second and Fixed last. The ranking is that of the amount of outdated state that a method carries along,
-        which is what the analysis in the previous section leads one to expect."""
+        which is what the rule for the decay leads one to expect."""
     )
     draft.subsection("Memory")
     draft.figure("memory", memory, (236, 145), defect="reversed-trend")
@@ -447,7 +447,7 @@ def summaries(rng: np.random.Generator) -> Manuscript:
     draft.stockpile("method", 3)
     draft.section("Study")
     draft.subsection("Material and readers")
-    draft.stockpile("setup", 2)
+    draft.stockpile("setup", 4)
     draft.table(
         "material",
         "Documents and readers of the study.",
@@ -465,11 +465,11 @@ def summaries(rng: np.random.Generator) -> Manuscript:
     draft.subsection("Genres")
     draft.figure("genres", genres, (218, 150), defect="bare-pointer", here=True)
     draft.say("We repeated the comparison for every genre. Results are shown in [[Figure genres]].")
-    draft.stockpile("setup", 3)
+    draft.stockpile("analysis", 2)
     draft.subsection("Length")
     draft.figure("length", length, (218, 150), defect="tiny-labels")
     draft.claim("length")
-    draft.stockpile("analysis", 4)
+    draft.stockpile("analysis", 3)
     draft.subsection("Reading")
     draft.figure("delay", delay, (218, 140))
     draft.figure("agree", agree, (218, 145))
@@ -818,7 +818,7 @@ def steel(rng: np.random.Generator) -> Manuscript:
         {margin(blur.means[best][-1] - blur.means[second][-1], "%")} and
         {margin(tilt.means[best][-1] - tilt.means[second][-1], "%")}, in this order."""
     )
-    draft.stockpile("setup")
+    draft.stockpile("analysis")
     draft.subsection("Alloys and grain sizes")
     draft.figure("alloys_bar", alloys, (300, 145), caption_of(sizes), defect="swapped-caption")
     draft.claim("alloys_bar")
@@ -961,7 +961,7 @@ def shorebirds(rng: np.random.Generator) -> Manuscript:
         """The order of the three methods is the same in [[Figures budget and bays_bar]]: Sandpiper is first, Uncertain
         second and Random last."""
     )
-    draft.stockpile("setup", 2)
+    draft.stockpile("analysis", 2)
     draft.subsection("Species")
     draft.figure("species", species, (300, 150), here=True)
     draft.claim("species")

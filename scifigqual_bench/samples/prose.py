@@ -201,3 +201,6 @@ BANK: dict[str, tuple[str, ...]] = {
     "appendix": _paragraphs(_APPENDIX),
 }
 """Paragraphs by topic."""
+
+IN_ORDER = frozenset({"motivation", "appendix"})
+"""Topics whose paragraphs build on each other; those of the others may come in any order."""

@@ -304,8 +304,10 @@ class Bibliography:
         """Replace every ``[[cite]]`` by a work: as the subject of a sentence, or in brackets at its end."""
 
         def one(match: re.Match[str]) -> str:
-            short = self._short[int(self._rng.integers(len(self._short)))]
-            subject = match.end() < len(text) and re.match(r" [a-z]+|, who", text[match.end() :]) is not None
+            subject = re.match(r" [a-z]|, who", text[match.end() :]) is not None
+            # The verbs of the bank are plural, so their subject has two authors or more.
+            works = [short for short in self._short if not subject or self._numeric or short.count(" ") > 1]
+            short = works[int(self._rng.integers(len(works)))]
             if self._numeric:
                 return f"the authors of {short}" if subject else short
             return short if subject else f"({short[:-1].replace(' (', ', ')})"
