@@ -403,10 +403,17 @@ def _mark_body(text: _Text, roles: np.ndarray, columns: tuple[Column, ...], body
         height = [float(size[row].max()) for row in rows]
         letters = [int(text.letters[row].max()) for row in rows]
         main = [row[np.argmax(box[row, 2] - box[row, 0])] for row in rows]
+        close = [abs(b - a) < 1.45 * h for a, b, h in zip(floors, floors[1:], height, strict=False)]
+        begins = [abs(a - left) < EDGE for a in starts]
+        # a full row has a neighbour that begins where it does; one alone is a row of a figure or a table
+        paired = [
+            (k > 0 and close[k - 1] and begins[k - 1]) or (k < len(close) and close[k] and begins[k + 1])
+            for k in range(len(rows))
+        ]
         body = [
-            (abs(a - left) < EDGE and abs(b - right) < EDGE and own_font[m] and n > 2)
+            (begin and pair and abs(b - right) < EDGE and own_font[m] and n > 2)
             or (abs(a - left) < EDGE / 2 and plain[m] and n > 15)
-            for a, b, m, n in zip(starts, ends, main, letters, strict=True)
+            for a, b, begin, pair, m, n in zip(starts, ends, begins, paired, main, letters, strict=True)
         ]
         # first and last rows, list items: rows of the same size at the usual distance from a body row
         for step in (1, -1):
@@ -415,8 +422,8 @@ def _mark_body(text: _Text, roles: np.ndarray, columns: tuple[Column, ...], body
                 if not body[k] or not 0 <= near < len(rows) or body[near] or letters[near] <= 2:
                     continue
                 alike = abs(height[near] - height[k]) < 0.6 and abs(floors[near] - floors[k]) < 1.45 * height[k]
-                begins = left - EDGE < starts[near] < left + (0.25 if whole[near] else 0.02) * width
-                if alike and begins and (step == 1 or ends[near] > right - EDGE):
+                indent = (0.25 if whole[near] else 0.02) * width
+                if alike and left - EDGE < starts[near] < left + indent and (step == 1 or ends[near] > right - EDGE):
                     body[near] = True
         for row, is_body in zip(rows, body, strict=True):
             if is_body:

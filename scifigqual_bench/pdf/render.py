@@ -67,7 +67,11 @@ def render_region(page: object, bbox: Rect, turn: int = 0, dpi: float = DPI, max
     pixmap = page.get_pixmap(matrix=pymupdf.Matrix(scale, scale), clip=area, colorspace=pymupdf.csRGB, alpha=False)
     pixels = np.frombuffer(pixmap.samples, dtype=np.uint8).reshape(pixmap.height, pixmap.stride)
     pixels = pixels[:, : pixmap.width * 3].reshape(pixmap.height, pixmap.width, 3)
-    ink = _ink(pixels)
+    # pixmaps start at whole pixels of the scaled page; ink is looked for in the region itself, not in its margin
+    inner = [round(v * scale) for v in bbox]
+    x0, y0 = max(0, inner[0] - pixmap.x), max(0, inner[1] - pixmap.y)
+    ink = _ink(pixels[y0 : inner[3] - pixmap.y, x0 : inner[2] - pixmap.x])
+    ink = (ink[0] + x0, ink[1] + y0, ink[2] + x0, ink[3] + y0)
     margin = round(MARGIN * scale)
     left, top = max(0, ink[0] - margin), max(0, ink[1] - margin)
     shown = pixels[top : ink[3] + margin, left : ink[2] + margin]
@@ -75,7 +79,6 @@ def render_region(page: object, bbox: Rect, turn: int = 0, dpi: float = DPI, max
         shown = np.rot90(shown, -turn)
     buffer = io.BytesIO()
     Image.fromarray(np.ascontiguousarray(shown)).save(buffer, format="PNG", compress_level=6)
-    # pixmaps start at whole pixels of the scaled page
     corners = (pixmap.x + ink[0], pixmap.y + ink[1], pixmap.x + ink[2], pixmap.y + ink[3])
     return Crop(
         png=buffer.getvalue(),
