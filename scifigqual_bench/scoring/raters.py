@@ -18,6 +18,8 @@ from scifigqual_bench.scoring.agreement import Cells, Floats, decimal, running_s
 Codes = NDArray[np.intp]
 
 ALPHA = ("alpha_ordinal", "alpha_interval")
+ROUNDING = 1e-12
+"""A variance in squared points, or a share of one, that is zero but for rounding."""
 ANOVA = ("icc_1", "icc_k", "reliability", "max_spearman")
 
 
@@ -170,7 +172,7 @@ class Anova:
     ``icc_1`` is the reliability of one rating, ``icc_k`` that of a mean of as many ratings as figures have,
     ``reliability`` that of the gold: the Spearman-Brown value of each figure's own number of ratings, averaged.
     ``max_spearman`` is its square root: under classical test theory a judge that knew the true scores would correlate
-    that highly with this gold. For ranks it is an approximation.
+    that highly with this gold. For ranks it is an approximation. The last two need a positive ``icc_1``.
     """
 
     def __init__(self, ratings: ItemRatings):
@@ -201,16 +203,17 @@ class Anova:
         sizes = self._sizes[:, None]
         items, n, squares = by_size.sum(axis=0), (sizes * by_size).sum(axis=0), (sizes * sizes * by_size).sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            mean_between = (between - total * total / n) / (items - 1)
-            mean_within = within / (n - items)
+            mean_between = _unrounded((between - total * total / n) / (items - 1))
+            mean_within = _unrounded(within / (n - items))
             typical = (n - squares / n) / (items - 1)
             icc_1 = (mean_between - mean_within) / (mean_between + (typical - 1) * mean_within)
-            reliability = (by_size * sizes * icc_1 / (1 + (sizes - 1) * icc_1)).sum(axis=0) / items
+            agreed = np.where(icc_1 > ROUNDING, icc_1, np.nan)
+            reliability = (by_size * sizes * agreed / (1 + (sizes - 1) * agreed)).sum(axis=0) / items
             found = {
                 "icc_1": icc_1,
                 "icc_k": (mean_between - mean_within) / mean_between,
                 "reliability": reliability,
-                "max_spearman": np.sqrt(np.where(reliability > 0, reliability, np.nan)),
+                "max_spearman": np.sqrt(reliability),
             }
         return {name: np.where(np.isfinite(found[name]), found[name], np.nan) for name in names}
 
@@ -218,7 +221,13 @@ class Anova:
         """Why a statistic has no value."""
         if not self._several:
             return "no figure has two ratings"
-        return "reliability is not positive" if name == "max_spearman" else "too few figures, or ratings do not vary"
+        if name in ("reliability", "max_spearman"):
+            return "raters of one figure agree no better than raters of different figures"
+        return "too few figures, or ratings do not vary between figures"
+
+
+def _unrounded(variance: Floats) -> Floats:
+    return np.where(variance <= ROUNDING, 0.0, variance)
 
 
 def _by_paper(codes: Codes, papers: Codes, size: int, n_papers: int, weight: Floats | None = None) -> sparse.csr_array:
