@@ -216,6 +216,7 @@ class ImageFeatures(Record):
         panel_letters: Panel letters found, lower case, in reading order, for example ``["a", "b"]``.
         axis_numbers: Numbers along the left edge of a plot area, from bottom to top, one list a panel.
         clipped_edges: Edges ("left", "right", "top", "bottom") where ink runs off the image.
+        standing_bars: Bars in the largest row of bars that stand on a common line; None where nobody looked.
     """
 
     version: str = FEATURES_VERSION
@@ -240,6 +241,7 @@ class ImageFeatures(Record):
     panel_letters: list[str] = []
     axis_numbers: list[list[float]] = []
     clipped_edges: list[str] = []
+    standing_bars: int | None = None
 
 
 class CaptionOverlap(Record):

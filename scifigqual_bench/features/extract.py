@@ -10,6 +10,7 @@ from dataclasses import asdict
 import numpy as np
 from PIL import Image, ImageOps
 
+from scifigqual_bench.features.bars import standing_bars
 from scifigqual_bench.features.ocr import NoOcr, OcrEngine
 from scifigqual_bench.features.overlap import caption_overlap
 from scifigqual_bench.features.text import axis_numbers, font_sizes_pt, panel_letters, reading_order
@@ -73,6 +74,7 @@ def image_features(
         text_height_pt_median=round(statistics.median(sizes), 2) if sizes else None,
         panel_letters=panel_letters(boxes, width, height),
         axis_numbers=axis_numbers(boxes),
+        standing_bars=standing_bars(rgb),
     )
 
 
