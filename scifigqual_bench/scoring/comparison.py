@@ -144,7 +144,7 @@ def compare(
         try:
             found[name] = align(rows, golds, mask=mask, overall=overall, missing=missing, integers=integers)
         except ScoringInputError as error:
-            problems += [problem.of_system(name) for problem in error.problems]
+            problems += [problem.of_system(name) for problem in error.details]
     if rating_rows is not None:
         problems += rating_problems(rating_rows, known=rated_ids(golds))
     if problems:

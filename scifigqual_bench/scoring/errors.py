@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from scifigqual_bench.errors import InputError
+
 
 @dataclass(frozen=True)
 class InputProblem:
@@ -32,18 +34,22 @@ class InputProblem:
         return replace(self, source=f"predictions of {name}") if self.source == "predictions" else self
 
 
-class ScoringInputError(ValueError):
-    """The rows can't be scored. ``problems`` lists all that is wrong, row by row."""
+class ScoringInputError(InputError):
+    """The rows can't be scored.
 
-    def __init__(self, problems: Iterable[InputProblem]):
+    Attributes:
+        problems: All that is wrong, a sentence each, row by row.
+        details: The same with place and message apart.
+    """
+
+    def __init__(self, details: Iterable[InputProblem]):
         # Lists in the order they came, rows in ascending order, what concerns the absence of a row last.
         by_source: dict[str, list[InputProblem]] = {}
-        for problem in problems:
+        for problem in details:
             by_source.setdefault(problem.source, []).append(problem)
-        self.problems = tuple(
+        self.details = tuple(
             problem
             for group in by_source.values()
             for problem in sorted(group, key=lambda item: (item.row is None, item.row or 0))
         )
-        lines = [str(problem) for problem in self.problems]
-        super().__init__("\n  ".join([f"{len(lines)} problem{'s' * (len(lines) != 1)} in the input:", *lines]))
+        super().__init__([str(problem) for problem in self.details])

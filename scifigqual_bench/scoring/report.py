@@ -224,7 +224,7 @@ def score(
     try:
         aligned = align(predictions, golds, mask=mask, overall=overall, missing=missing, integers=integers)
     except ScoringInputError as error:
-        raise ScoringInputError([*error.problems, *problems]) from None
+        raise ScoringInputError([*error.details, *problems]) from None
     if problems:
         raise ScoringInputError(problems)
     by_column = None if rating_rows is None else ratings_by_column(aligned, rating_rows)

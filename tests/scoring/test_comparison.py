@@ -94,7 +94,7 @@ def test_faults_name_the_system(rows):
     bad = [{**predictions[0], VC: "8"}, *predictions[1:]]
     with pytest.raises(ScoringInputError) as caught:
         compare({"good": predictions, "bad": bad}, [*golds, {"figure_id": "x"}], resamples=0)
-    places = [problem.source for problem in caught.value.problems]
+    places = [problem.source for problem in caught.value.details]
     assert sorted(places) == ["golds", "predictions of bad"]
     with pytest.raises(ValueError, match="at least two systems"):
         compare({"one": predictions}, golds)

@@ -166,6 +166,6 @@ def test_all_faults_of_ratings_at_once():
         "ratings[4]",
     ):
         assert expected in text
-    assert [problem.row for problem in caught.value.problems] == [0, 1, 1, 2, 2, 3, 3, 4]
+    assert [problem.row for problem in caught.value.details] == [0, 1, 1, 2, 2, 3, 3, 4]
     with pytest.raises(ScoringInputError, match="is empty"):
         ceilings([])

@@ -331,8 +331,7 @@ def test_everything_wrong_is_listed_at_once():
         "ratings[0] (z__fig0001): is not among the rated gold rows",
     ):
         assert expected in text
-    assert text.startswith(f"{len(caught.value.problems)} problems")
-    assert text.count("\n") == len(caught.value.problems)
+    assert text.splitlines() == caught.value.problems
 
 
 def test_no_shared_figure_and_no_gold():
@@ -351,9 +350,9 @@ def test_integers_where_the_protocol_promises_them():
 
 def test_masks_and_overalls_that_the_gold_lacks():
     bare = [{key: row[key] for key in ("figure_id", *DIMENSION_KEYS)} for row in GOLDS]
-    with pytest.raises(ScoringInputError, match=r"3 problems(?s:.)*has no open_dimensions"):
+    with pytest.raises(ScoringInputError, match=r"(?s)golds\[0\].*golds\[1\].*golds\[2\] .*has no open_dimensions"):
         score(PREDICTIONS, bare, mask="evidence")
-    with pytest.raises(ScoringInputError, match=r"3 problems(?s:.)*has no overall_rater_mean"):
+    with pytest.raises(ScoringInputError, match=r"(?s)golds\[0\].*golds\[1\].*golds\[2\] .*has no overall_rater_mean"):
         score(PREDICTIONS, bare, overall="rater_mean")
 
 
