@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from scifigqual_bench.samples.make import SampleSet, make_samples
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -22,3 +24,21 @@ def shared() -> Path:
     if not (folder / "SPEC.md").is_file():
         pytest.skip("needs the shared papers and ratings beside the checkout (folder ../shared)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> SampleSet:
+    """The project's sample papers, with their truth and ratings."""
+    return make_samples(tmp_path_factory.mktemp("samples") / "set")
+
+
+@pytest.fixture(scope="session")
+def sample_dataset(samples: SampleSet, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset folder built from the sample papers with their ratings; features without OCR."""
+    from scifigqual_bench.commands.build_dataset import main
+
+    out = tmp_path_factory.mktemp("built") / "scifigqual-bench"
+    papers, ratings = samples.folder / "papers.csv", samples.folder / "ratings.csv"
+    tables = ["--papers", str(papers), "--ratings", str(ratings), "--jsonl", str(out.with_suffix(".jsonl"))]
+    assert main(["--pdfs", str(samples.pdf_folder), "--out", str(out), "--features", "vision", *tables]) == 0
+    return out

@@ -27,11 +27,6 @@ from scifigqual_bench.samples.text import caption_of, claims_of, reversed_claims
 REFERENCE = re.compile(r"\b(?:Figures?|Figs?\.)\s+((?:A?\d+(?:\([a-d]\))?(?:\s+and\s+|\s*–\s*)?)+)")
 
 
-@pytest.fixture(scope="session")
-def samples(tmp_path_factory: pytest.TempPathFactory) -> SampleSet:
-    return make_samples(tmp_path_factory.mktemp("samples") / "set")
-
-
 def paper(samples: SampleSet, name: str) -> PaperTruth:
     return next(paper for paper in samples.papers if paper.paper_id == name)
 
