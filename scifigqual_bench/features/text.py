@@ -174,20 +174,21 @@ def axis_numbers(boxes: Sequence[TextBox]) -> list[list[float]]:
     At least three numbers are taken for an axis when their right edges are aligned, their steps are multiples of one
     step, and their heights lie on a linear or a logarithmic scale: that holds for tick labels and hardly for other
     numbers. A label that was misread falls off the scale and is left out. Columns that are better aligned at their
-    left edges stand right of a plot area and are left out, too.
+    left edges stand right of a plot area and are left out, and so is 1, 2, 3 counted downwards: rows of a table.
 
-    Not to be told from boxes alone: a right-hand axis whose labels are all of one width, and evenly spaced row
-    numbers that are no axis. An axis with two labels is not reported.
+    A right-hand axis whose labels are all of one width can't be told from a left-hand one. An axis with fewer than
+    three labels is not reported.
     """
-    numbers = [(box, values) for box in boxes if not box.rotated and (values := readings(box.text))]
+    numbers = [(box, values) for box in boxes if (values := readings(box.text))]
     axes: dict[str, tuple[TextBox, list[float]]] = {}
     for column in _columns(numbers):
         while ticks := _best_scale(column):
             labels = [box for box, _ in ticks]
+            values = [value for _, value in reversed(ticks)]
             column = [entry for entry in column if entry[0] not in labels]
-            if not _left_aligned(labels):
+            if not _left_aligned(labels) and values != list(range(len(values), 0, -1)):
                 area = _around(labels, name=str(len(axes)))
-                axes[area.text] = (area, [value for _, value in reversed(ticks)])
+                axes[area.text] = (area, values)
     return [axes[area.text][1] for area in reading_order([area for area, _ in axes.values()])]
 
 
