@@ -57,7 +57,8 @@ _HEAD = re.compile(
     re.I,
 )
 _NUMBER = re.compile(
-    r"(?P<prefix>[A-Z]{1,2}[.\-–]?)?(?P<main>\d{1,3}(?:\.\d{1,2})*)(?![\d%])|(?P<letters>[IVX]{1,5}|[A-Z])(?![\w.]\w|\w)"
+    r"(?P<prefix>[A-Z]{1,2}[.\-–]?)?(?P<main>\d{1,3}(?:\.\d{1,2})*)(?![\d%])"
+    r"|(?P<letters>[IVX]{1,5}|[A-Z])(?![\w.]\w|\w)"
 )
 _PLACE = r"\(\s?(?:far )?(?:left|right|top|bottom|upper|lower|middle|cent(?:er|re))\b[^()]{0,24}\)"
 _BRACKETS = rf"(?:\(\s?[a-zA-Z]{{1,3}}(?:\s?(?:[-–—,&/]|and|to)\s?[a-zA-Z])*\s?\)|{_PLACE})"
@@ -185,7 +186,7 @@ def _expand(first: str, last: str) -> list[str] | None:
 
 _SENTENCE_END = re.compile(r"[.!?][\"'”’)\]⁰¹²³⁴⁵⁶⁷⁸⁹]*\s+(?=[\"'“‘(\[]*[A-Z0-9\[])")
 _NO_END = re.compile(
-    r"(?:\b(?:figs?|secs?|eqs?|eqns?|tabs?|refs?|alg|app|no|al|vs|cf|resp|approx|dr|prof|e\.g|i\.e|w\.r\.t)|\b[A-Z])\.$",
+    r"\b(?:figs?|secs?|eqs?|eqns?|tabs?|refs?|alg|app|no|al|vs|cf|resp|approx|dr|prof|e\.g|i\.e|w\.r\.t|(?-i:[A-Z]))\.$",
     re.I,
 )
 
@@ -228,8 +229,8 @@ _COMPARES = _words(
 _TRENDS = _words(
     r"""
     increas\w+ decreas\w+ rises? rising grows? growing drops? dropp\w+ declin\w+ falls? reduc\w+ improv\w+ degrad\w+
-    converg\w+ diverg\w+ saturat\w+ plateau\w* monoton\w+ correlat\w+ trends? scales?_with peaks? deteriorat\w+ over_time
-    remains?_(?:stable|constant|high|low|flat)
+    converg\w+ diverg\w+ saturat\w+ plateau\w* monoton\w+ correlat\w+ trends? scales?_with peaks? deteriorat\w+
+    over_time remains?_(?:stable|constant|high|low|flat)
     """
 )
 _POINTS = _words(
@@ -250,8 +251,8 @@ def kind_of(text: str, mentions: Iterable[Mention]) -> CitationKind:
 
     comparison: such a sentence compares ("than", "outperforms", "in contrast"); else trend: it tells a direction
     ("increases", "converges"); else description: with the references, words of pointing ("see", "is shown in",
-    "results") and function words taken away, more than three words are left; else the sentence after it is judged, since
-    "Results are shown in Figure 3. Accuracy rises with depth." makes a claim; else pointer.
+    "results") and function words taken away, more than three words are left; else the sentence after it is judged,
+    since "Results are shown in Figure 3. Accuracy rises with depth." makes a claim; else pointer.
 
     Args:
         text: The paragraph.

@@ -106,6 +106,17 @@ def _main_span(line: Line) -> Span:
     return max(line.spans, key=lambda s: (abs(s.size - size) < 0.6, sum(c.isalnum() for c in s.text), len(s.text)))
 
 
+def _base(line: Line) -> float:
+    """Lower edge of a line's main span."""
+    return _main_span(line).bbox[3]
+
+
+def begins_with_mark(line: Line) -> bool:
+    """Whether a line begins with the raised mark of a footnote."""
+    spans = [span for span in line.spans if span.text.strip()]
+    return len(spans) > 1 and len(spans[0].text.strip()) <= 3 and is_raised(spans[0], spans[1])
+
+
 # --- the page's furniture -------------------------------------------------------------------------------------------
 
 
@@ -125,7 +136,7 @@ def body_metrics(document: Document) -> Metrics:
             line for line in page.lines if line.horizontal and abs(line.size - size) < 0.6 and len(line.text) > 25
         ]
         for above, below in pairwise(chosen):
-            step = _main_span(below).bbox[3] - _main_span(above).bbox[3]
+            step = _base(below) - _base(above)
             if 0.9 * size < step < 2.2 * size and abs(above.bbox[0] - below.bbox[0]) < size:
                 steps[round(step * 2) / 2] += 1
     return Metrics(size, max(steps, key=lambda s: (steps[s], -s)) if steps else 1.2 * size)
@@ -161,8 +172,11 @@ def furniture(document: Document, metrics: Metrics, skip: Collection[LineKey] = 
         live = {n: [line for line in lines if (n, line.index) not in gone] for n, lines in live.items()}
     box = _text_box(live, metrics)
     for page in document.pages:
-        for line in live[page.number]:
-            if (box and _outside(line, box, metrics)) or _is_page_number(line, page):
+        note = float("-inf")  # lower edge of the footnote above
+        for line in sorted(live[page.number], key=_base):
+            if box and (begins_with_mark(line) or _base(line) - note < 1.3 * metrics.leading):
+                note = _base(line) if _base(line) > box[3] else note
+            elif (box and _outside(line, box, metrics)) or _is_page_number(line, page):
                 found.add((page.number, line.index))
     return found
 
@@ -227,12 +241,12 @@ def _text_box(live: Mapping[int, list[Line]], metrics: Metrics) -> Rect | None:
     lefts = sorted(line.bbox[0] for line in long)
     rights = sorted(line.bbox[2] for line in long)
     few = len(long) // 50
-    bases = [_main_span(line).bbox[3] for line in long]
+    bases = [_base(line) for line in long]
     return lefts[few], min(bases) - metrics.size, rights[-1 - few], max(bases)
 
 
 def _outside(line: Line, box: Rect, metrics: Metrics) -> bool:
-    base = _main_span(line).bbox[3]
+    base = _base(line)
     centre = (line.bbox[0] + line.bbox[2]) / 2
     if base > box[3] + 0.9 * metrics.leading or not box[0] - 3 < centre < box[2] + 3:
         return True
@@ -331,7 +345,7 @@ def _holds(box: Rect, inner: Rect) -> bool:
 
 def _piece(line: Line) -> _Piece:
     words = re.findall(r"[^\W\d_]{2,}", line.text)
-    return _Piece(line, _main_span(line).bbox[3], sum(map(len, words)), len(words))
+    return _Piece(line, _base(line), sum(map(len, words)), len(words))
 
 
 def _stretches(page: int, pieces: Sequence[_Piece], gutter: float | None, metrics: Metrics) -> list[_Stretch]:

@@ -530,7 +530,7 @@ class _Reader:
         if row.narrowed != above.narrowed and abs(shift) > 4:
             return finished
         if shift > 0:
-            hanging = first and not place.short
+            hanging = first and not place.short and (not place.ended or draft.kind in ("list", "reference"))
             return not hanging and (place.ended or (place.short and not place.lower))
         if first:  # back from the indent of a first row
             return finished and (_is_item(above) or abs(shift) > 4)
