@@ -116,6 +116,17 @@ class Layout:
     leading: float
     pages: tuple[PageLayout, ...]
 
+    @property
+    def text_area(self) -> tuple[float, float]:
+        """Width of the paper's text and height of its fullest page, in points; the page's own where it has no text."""
+        widths = [page.columns[-1][1] - page.columns[-1][0] for page in self.pages if page.columns]
+        texts = [page.boxes[page.roles == Role.BODY] for page in self.pages]
+        heights = [float(box[:, 3].max() - box[:, 1].min()) for box in texts if len(box)]
+        if not widths or not heights:
+            sizes = [(page.page.width, page.page.height) for page in self.pages]
+            return max((w for w, _ in sizes), default=0.0), max((h for _, h in sizes), default=0.0)
+        return max(widths), max(heights)
+
 
 class _Text:
     """The lines of a page as arrays."""
