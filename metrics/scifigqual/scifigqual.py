@@ -46,6 +46,9 @@ Args:
     min_coverage: Share of the open figures that must have a score for a headline.
     missing: "error", or "unanswered" to count rated figures without a prediction row as unanswered.
     integers: Whether scores must be integers.
+    ratings: Rating rows of the rated figures (dicts with `figure_id`, `rater_id` and the five dimensions): adds how
+        well the raters agree with each other, and the judge beside them.
+    groupings: Labels by figure id, by name of the grouping: adds the scores of each slice.
     resamples: Bootstrap samples for the intervals; 0 leaves the intervals out.
     confidence: Level of the intervals.
     seed: Seed of the bootstrap.
@@ -162,6 +165,8 @@ class SciFigQual(evaluate.Metric):
         min_coverage=1.0,
         missing="error",
         integers=False,
+        ratings=None,
+        groupings=None,
         resamples=10_000,
         confidence=0.95,
         seed=0,
@@ -172,6 +177,8 @@ class SciFigQual(evaluate.Metric):
             "min_coverage": min_coverage,
             "missing": missing,
             "integers": integers,
+            "ratings": ratings,
+            "groupings": groupings,
             "resamples": resamples,
             "confidence": confidence,
             "seed": seed,

@@ -111,13 +111,13 @@ def format_table(result: Result) -> str:
 def to_markdown(result: Result) -> str:
     """The same as Markdown; names and labels are escaped."""
     content = document(result)
-    blocks = [_markdown_list(content.summary)]
+    blocks = [markdown_list(content.summary)]
     for table in content.tables:
         header, *body = [[_markdown_text(cell) for cell in row] for row in table.rows]
         rule = ["---", *["---:"] * (len(header) - 1)]
         lines = [f"| {' | '.join(row)} |" for row in (header, rule, *body)]
         blocks.append("\n".join([f"### {_markdown_text(table.title)}", "", *lines]))
-    blocks.append(_markdown_list(content.notes))
+    blocks.append(markdown_list(content.notes))
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -387,7 +387,13 @@ def _markdown_text(text: str) -> str:
     return safe
 
 
-def _markdown_list(sentences: Iterable[str]) -> str:
+def markdown_list(sentences: Iterable[str]) -> str:
+    r"""Sentences as a Markdown list; Markdown and HTML in them are escaped.
+
+    >>> print(markdown_list(["a <b>", "2*3*4"]))
+    - a &lt;b&gt;
+    - 2\*3\*4
+    """
     return "\n".join(f"- {_markdown_text(sentence)}" for sentence in sentences)
 
 

@@ -168,3 +168,16 @@ def test_card_describes_the_module(root):
     for name in STATISTICS:
         assert f"`{name}`" in body
     assert "pairwise Within-1" in body
+
+
+def test_ratings_and_groupings_reach_the_score(metric):
+    ratings = [
+        {"figure_id": fig, "rater_id": rater, VC: 7 + number}
+        for fig in SCORES
+        for number, rater in enumerate(("r1", "r2"))
+    ]
+    options = {"ratings": ratings, "groupings": {"paper": {fig: fig[0] for fig in SCORES}}, "resamples": 20}
+    found = metric.compute(predictions=PREDICTIONS, references=GOLDS, **options)
+    assert found == score(PREDICTIONS, GOLDS, **options).to_dict()
+    assert found["columns"][VC]["ceiling"]["spread_mean"] == 1.0
+    assert set(found["slices"]["paper"]) == {"a", "b"}
