@@ -12,6 +12,7 @@ from datasets import load_dataset
 from scifigqual_bench.commands.eval import main
 from scifigqual_bench.dataset.folder import DatasetFolder
 from scifigqual_bench.rubric import COLUMNS, DIMENSION_KEYS
+from scifigqual_bench.samples.make import SampleSet
 
 PROTOCOLS = ("direct", "sidecar", "agent")
 
@@ -204,3 +205,52 @@ def test_a_dataset_without_ratings_cannot_be_scored(
     rows = runs["direct"] / "predictions.jsonl"
     assert run("score", sample_dataset, "--split", "unrated", "--predictions", rows) == 1
     assert capsys.readouterr().err
+
+
+def test_compare_writes_what_it_prints(
+    runs: dict[str, Path], sample_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    files = [runs[protocol] / "predictions.jsonl" for protocol in ("agent", "direct")]
+    assert run("compare", sample_dataset, *files, "--resamples", "200", "--out", tmp_path / "cmp") == 0
+    assert "agent - direct" in capsys.readouterr().out
+    names = {path.name for path in (tmp_path / "cmp").iterdir()}
+    assert names == {"compare.csv", "compare.md", "compare.json", "forest.png", "forest.svg"}
+    assert run("compare", sample_dataset, files[0]) == 1
+    assert run("compare", sample_dataset, *files, "--against", "nobody") == 1
+    said = capsys.readouterr().err
+    assert "two prediction files or more" in said and "there are agent, direct" in said
+
+
+def test_score_writes_every_form(runs: dict[str, Path], sample_dataset: Path, tmp_path: Path):
+    outputs = {"--out": "s.json", "--csv": "s.csv", "--markdown": "s.md", "--plots": "plots"}
+    argv = [part for flag, name in outputs.items() for part in (flag, tmp_path / name)]
+    file = runs["direct"] / "predictions.jsonl"
+    assert run("score", sample_dataset, "--predictions", file, "--resamples", "0", "--slices", *argv) == 0
+    assert "| VC |" in (tmp_path / "s.md").read_text()
+    assert "venue: ACL" in (tmp_path / "s.md").read_text()
+    assert (tmp_path / "s.csv").read_text().count("\n") > 50
+    assert len(list((tmp_path / "plots").glob("*.svg"))) == 4
+
+
+def test_ceilings_of_a_dataset_and_of_its_ratings_file_agree(
+    samples: SampleSet, sample_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    one, two = tmp_path / "one.json", tmp_path / "two.json"
+    assert run("ceilings", sample_dataset, "--resamples", "0", "--out", one) == 0
+    assert main(["ceilings", "--ratings", str(samples.ratings_file), "--resamples", "0", "--out", str(two)]) == 0
+    assert json.loads(one.read_text()) == json.loads(two.read_text())
+    assert main(["ceilings"]) == 1
+    assert "either --dataset DIR or --ratings FILE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("task", ["scholscan", "scirigor"])
+def test_the_companion_tasks(task: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    from scifigqual_bench.companions import example_path
+
+    outputs = {"--out": "r.json", "--csv": "r.csv", "--markdown": "r.md"}
+    argv = [part for flag, name in outputs.items() for part in (flag, str(tmp_path / name))]
+    assert main(["score", "--task", task, str(example_path(task)), "--resamples", "50", *argv]) == 0
+    assert "%" in capsys.readouterr().out
+    assert all((tmp_path / name).stat().st_size > 100 for name in outputs.values())
+    assert main(["score", "--task", task]) == 1
+    assert "takes one FILE" in capsys.readouterr().err
