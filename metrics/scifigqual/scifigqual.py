@@ -223,7 +223,7 @@ def _prepare(predictions, references):
 def _project(row, side):
     cut = {name: row.get(name) for name in _ROW_FEATURES[side]}
     # `evaluate` accepts no null in a column of text; a row without a status counts as ok.
-    return {**cut, "status": cut["status"] or "ok"} if "status" in cut else cut
+    return {**cut, "status": "ok"} if "status" in cut and cut["status"] is None else cut
 
 
 def _raise(problems):

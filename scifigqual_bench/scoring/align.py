@@ -127,8 +127,8 @@ def align(
             "mask='evidence'. Use mask='gold' or overall='dimension_first'."
         )
     predictions, golds = list(predictions), list(golds)
-    gold_by_id = {row["figure_id"]: row for row in golds if _has_id(row)}
-    prediction_by_id = {row["figure_id"]: row for row in predictions if _has_id(row)}
+    gold_by_id = {row["figure_id"]: row for row in golds if figure_of(row)}
+    prediction_by_id = {row["figure_id"]: row for row in predictions if figure_of(row)}
     problems = [
         *check_rows("golds", golds),
         *_check_golds(golds, mask, overall),
@@ -144,7 +144,7 @@ def align(
         raise ScoringInputError([InputProblem("golds", None, None, "no figure has gold: there is nothing to score")])
     gold_rows = [gold_by_id[fig] for fig in rated]
     rows = [prediction_by_id.get(fig, {"status": MISSING}) for fig in rated]
-    status = tuple(row.get("status") or "ok" for row in rows)
+    status = tuple(map(_status, rows))
 
     gold = score_matrix(gold_rows)
     has_gold = ~np.isnan(gold)
@@ -198,26 +198,27 @@ def check_rows(source: str, rows: Sequence[Any], *, integers: bool = False) -> l
         if not isinstance(row, Mapping):
             problems.append(InputProblem(source, index, None, f"is {_show(row)}, expected a row (a dict)"))
             continue
-        fig = row.get("figure_id")
-        if not _has_id(row):
-            problems.append(InputProblem(source, index, None, f"figure_id is {_show(fig)}, expected PAPER__figNNNN"))
-            fig = None
+        fig = figure_of(row)
+
+        def add(message: str, index: int = index, fig: str | None = fig) -> None:
+            problems.append(InputProblem(source, index, fig, message))
+
+        if fig is None:
+            add(f"figure_id is {_show(row.get('figure_id'))}, expected PAPER__figNNNN")
         elif source != "ratings" and first.setdefault(fig, index) != index:
-            problems.append(InputProblem(source, index, fig, f"repeats the figure of row {first[fig]}: keep one"))
+            add(f"repeats the figure of row {first[fig]}: keep one")
         for key in COLUMNS:
             value = row.get(key)
-            # The common case first: this runs for every score of every row.
-            if value is None or (type(value) in (int, float) and SCALE_MIN <= value <= SCALE_MAX):
-                if integers and value is not None and key in DIMENSION_KEYS and value != int(value):
-                    problems.append(InputProblem(source, index, fig, f"{key} is {value}: the protocol gives integers"))
+            if value is None:
                 continue
             if not _is_score(value):
-                problems.append(InputProblem(source, index, fig, f"{key} is {_show(value)}, {ON_SCALE}, or null"))
+                add(f"{key} is {_show(value)}, {ON_SCALE}, or null")
+            elif integers and key in DIMENSION_KEYS and value != int(value):
+                add(f"{key} is {value}: the protocol gives integers")
         opened = row.get("open_dimensions")
         listed = isinstance(opened, list | tuple) and all(key in DIMENSION_KEYS for key in opened)
         if opened is not None and not listed:
-            expected = f"expected a list of some of {', '.join(DIMENSION_KEYS)}"
-            problems.append(InputProblem(source, index, fig, f"open_dimensions is {_show(opened)}, {expected}"))
+            add(f"open_dimensions is {_show(opened)}, expected a list of some of {', '.join(DIMENSION_KEYS)}")
     return problems
 
 
@@ -234,7 +235,7 @@ def gated_mean(scores: Floats, opened: NDArray[np.bool_]) -> Floats:
 
 def rated_ids(golds: Iterable[Any]) -> set[str]:
     """Ids of the gold rows that have gold on any dimension."""
-    rows = [row for row in golds if _has_id(row)]
+    rows = [row for row in golds if figure_of(row)]
     return {row["figure_id"] for row in rows if any(row.get(key) is not None for key in DIMENSION_KEYS)}
 
 
@@ -251,7 +252,7 @@ def _check_golds(golds: Sequence[Any], mask: Mask, overall: Overall) -> Iterator
     for index, row in enumerate(golds):
         if not isinstance(row, Mapping):
             continue
-        fig = row.get("figure_id")
+        fig = figure_of(row)
         rated = [key for key in DIMENSION_KEYS if row.get(key) is not None]
         opened = row.get("open_dimensions")
         if mask == "evidence" and rated and (opened is None or np.size(opened) == 0):
@@ -267,7 +268,7 @@ def _check_status(predictions: Sequence[Any]) -> Iterator[InputProblem]:
     for index, row in enumerate(predictions):
         if not isinstance(row, Mapping):
             continue
-        fig, status = row.get("figure_id"), row.get("status") or "ok"
+        fig, status = figure_of(row), _status(row)
         if status not in PREDICTION_STATUSES:
             known = ", ".join(PREDICTION_STATUSES)
             yield InputProblem("predictions", index, fig, f"status is {_show(status)}, expected one of {known}")
@@ -279,8 +280,9 @@ def _check_join(
     predictions: Sequence[Any], gold_by_id: Row, prediction_by_id: Row, missing: Missing
 ) -> Iterator[InputProblem]:
     for index, row in enumerate(predictions):
-        if _has_id(row) and row["figure_id"] not in gold_by_id:
-            yield InputProblem("predictions", index, row["figure_id"], "is not among the gold rows: remove it")
+        fig = figure_of(row)
+        if fig is not None and fig not in gold_by_id:
+            yield InputProblem("predictions", index, fig, "is not among the gold rows: remove it")
     if gold_by_id and prediction_by_id and gold_by_id.keys().isdisjoint(prediction_by_id):
         yield InputProblem("predictions", None, None, "share no figure with the gold rows: is this the right data set?")
     elif missing == "error":
@@ -289,14 +291,22 @@ def _check_join(
             yield InputProblem("predictions", None, fig, f"has gold but no prediction row: {remedy}")
 
 
-def _has_id(row: Any) -> bool:
+def figure_of(row: Any) -> str | None:
+    """The figure id of a row, or None when it has none that is valid."""
     fig = row.get("figure_id") if isinstance(row, Mapping) else None
-    return isinstance(fig, str) and FIGURE_ID.match(fig) is not None
+    return fig if isinstance(fig, str) and FIGURE_ID.match(fig) else None
 
 
 def _is_score(value: Any) -> bool:
     """A number on the scale: no bool, no text, no NaN."""
-    return isinstance(value, Real) and not isinstance(value, bool) and SCALE_MIN <= value <= SCALE_MAX
+    # The exact types first: this runs for every score of every row, and the general question is slow.
+    number = type(value) in (int, float) or (isinstance(value, Real) and not isinstance(value, bool))
+    return number and SCALE_MIN <= value <= SCALE_MAX
+
+
+def _status(row: Row) -> Any:
+    """Status of a prediction row; a row without one counts as ok."""
+    return "ok" if row.get("status") is None else row["status"]
 
 
 def _number(value: Any) -> float:

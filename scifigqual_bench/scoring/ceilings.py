@@ -17,7 +17,7 @@ import numpy as np
 from scifigqual_bench.records import paper_of
 from scifigqual_bench.rubric import COLUMNS, DIMENSION_KEYS, OVERALL
 from scifigqual_bench.scoring.agreement import Estimate, Floats
-from scifigqual_bench.scoring.align import Aligned, Row, check_rows, gated_mean, score_matrix
+from scifigqual_bench.scoring.align import Aligned, Row, check_rows, figure_of, gated_mean, score_matrix
 from scifigqual_bench.scoring.errors import InputProblem, ScoringInputError
 from scifigqual_bench.scoring.jsonable import jsonable
 from scifigqual_bench.scoring.raters import ALPHA, ANOVA, Alpha, Anova, Codes, ItemRatings
@@ -171,12 +171,12 @@ def rating_problems(rows: Sequence[Any], known: Container[str] | None = None) ->
     if not rows:
         return [InputProblem("ratings", None, None, "is empty: there is nothing to compare")]
     problems = check_rows("ratings", rows, integers=True)
-    first: dict[tuple[str, str], int] = {}
+    first: dict[tuple[str | None, str], int] = {}
     for index, row in enumerate(rows):
         if not isinstance(row, Mapping):
             continue
-        fig, rater = str(row.get("figure_id")), row.get("rater_id")
-        if known is not None and fig not in known:
+        fig, rater = figure_of(row), row.get("rater_id")
+        if known is not None and fig is not None and fig not in known:
             problems.append(InputProblem("ratings", index, fig, "is not among the rated gold rows: remove it"))
         if not isinstance(rater, str) or not rater:
             problems.append(InputProblem("ratings", index, fig, f"rater_id is {rater!r}, expected a name"))
@@ -223,16 +223,23 @@ def ceilings(
         column: ItemRatings.build(table.values[:, index], table.items, codes[table.items], papers.size)
         for index, column in enumerate(COLUMNS)
     }
-    samples = {key: sample for column in COLUMNS for key, sample in ceiling_samples(column, by_column[column]).items()}
-    found = resample(samples, papers.size, bootstrap)
     return CeilingReport(
         figures=len(table.figure_ids),
         papers=papers.size,
         ratings=len(table.items),
         rater_overall=rater_overall,
-        columns={column: ceiling_from(column, by_column[column], found) for column in COLUMNS},
+        columns=ceilings_by_column(by_column, papers.size, bootstrap),
         bootstrap=bootstrap,
     )
+
+
+def ceilings_by_column(by_column: Mapping[str, ItemRatings], n_papers: int, bootstrap: Bootstrap) -> dict[str, Ceiling]:
+    """The :class:`Ceiling` of each column from its ratings."""
+    samples: dict[Key, Sample] = {}
+    for column, ratings in by_column.items():
+        samples |= ceiling_samples(column, ratings)
+    found = resample(samples, n_papers, bootstrap)
+    return {column: ceiling_from(column, ratings, found) for column, ratings in by_column.items()}
 
 
 def ceiling_samples(column: str, ratings: ItemRatings) -> dict[Key, Sample]:

@@ -8,20 +8,20 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scifigqual_bench.rubric import COLUMNS
 from scifigqual_bench.scoring.agreement import STATISTICS, Agreement, Cells, Estimate, Floats
 from scifigqual_bench.scoring.align import Aligned, Mask, Missing, Overall, Row, align, rated_ids
 from scifigqual_bench.scoring.ceilings import (
     Ceiling,
-    ceiling_from,
-    ceiling_samples,
+    ceilings_by_column,
     rating_problems,
     ratings_by_column,
 )
-from scifigqual_bench.scoring.errors import InputProblem, ScoringInputError
+from scifigqual_bench.scoring.errors import ScoringInputError
 from scifigqual_bench.scoring.jsonable import jsonable
-from scifigqual_bench.scoring.resampling import Bootstrap, Sample, chunk_sizes, resample
+from scifigqual_bench.scoring.resampling import Bootstrap, Resampled, Sample, chunk_sizes, resample
 
 COMPARED = ("mae", "within_1", "spearman", "bias")
 """Statistics whose differences are tested."""
@@ -135,60 +135,31 @@ def compare(
         raise ValueError(f"a comparison needs at least two systems, got {names}")
     if against is not None and against not in systems:
         raise ValueError(f"against must be one of {names}, got {against!r}")
+    pairs = list(combinations(names, 2)) if against is None else [(name, against) for name in names if name != against]
     bootstrap = Bootstrap(resamples, confidence, seed)
     golds = list(golds)
     rating_rows = None if ratings is None else list(ratings)
-    problems: list[InputProblem] = []
+    problems = [] if rating_rows is None else rating_problems(rating_rows, known=rated_ids(golds))
     found: dict[str, Aligned] = {}
     for name, rows in systems.items():
         try:
             found[name] = align(rows, golds, mask=mask, overall=overall, missing=missing, integers=integers)
         except ScoringInputError as error:
             problems += [problem.of_system(name) for problem in error.details]
-    if rating_rows is not None:
-        problems += rating_problems(rating_rows, known=rated_ids(golds))
     if problems:
-        raise ScoringInputError(dict.fromkeys(problems))
+        raise ScoringInputError(dict.fromkeys(problems))  # what is wrong with the gold is found once per system
 
-    any_system = next(iter(found.values()))
-    n_papers = len(any_system.paper_ids)
-    samples: dict[tuple[str, str], Sample] = {}
-    common = {}
-    for index, column in enumerate(COLUMNS):
-        common[column] = ~np.any([np.isnan(aligned.predictions[:, index]) for aligned in found.values()], axis=0)
-        common[column] &= any_system.open[:, index]
-        for name, aligned in found.items():
-            keep = common[column]
-            cells = Cells.build(
-                aligned.predictions[keep, index], aligned.golds[keep, index], aligned.papers[keep], n_papers
-            )
-            samples[column, name] = Sample(cells, STATISTICS)
+    common = {column: _common(found, index) for index, column in enumerate(COLUMNS)}
+    some = found[names[0]]
+    n_papers = len(some.paper_ids)
+    samples = {
+        (column, name): Sample(Cells.build(scores, shared.golds, shared.papers, n_papers), STATISTICS)
+        for column, shared in common.items()
+        for name, scores in shared.predictions.items()
+    }
     resampled = resample(samples, n_papers, bootstrap)
-
-    pairs = list(combinations(names, 2)) if against is None else [(name, against) for name in names if name != against]
-    differences: list[Difference] = []
-    for index, column in enumerate(COLUMNS):
-        keep = common[column]
-        golds_kept, papers_kept = any_system.golds[keep, index], any_system.papers[keep]
-        p_values = {
-            (first, second): permutation_p_values(
-                found[first].predictions[keep, index],
-                found[second].predictions[keep, index],
-                golds_kept,
-                papers_kept,
-                n_papers,
-                bootstrap,
-            )
-            for first, second in pairs
-        }
-        for statistic in COMPARED:
-            corrected = holm([p_values[pair][statistic] for pair in pairs])
-            for (first, second), p_holm in zip(pairs, corrected, strict=True):
-                estimate = resampled.contrast(np.subtract, (column, first), (column, second), statistic)
-                p_value = p_values[first, second][statistic]
-                differences.append(Difference(column, statistic, first, second, estimate, p_value, p_holm))
     return Comparison(
-        figures=len(any_system.figure_ids),
+        figures=len(some.figure_ids),
         papers=n_papers,
         mask=mask,
         overall=overall,
@@ -197,30 +168,72 @@ def compare(
             name: {
                 column: SystemColumn(
                     open=int(aligned.open[:, index].sum()),
-                    scored=int((aligned.open[:, index] & ~np.isnan(aligned.predictions[:, index])).sum()),
+                    scored=int(np.count_nonzero(~np.isnan(aligned.column(index).predictions))),
                     agreement=Agreement(samples[column, name].data.n, **resampled.estimates((column, name))),
                 )
                 for index, column in enumerate(COLUMNS)
             }
             for name, aligned in found.items()
         },
-        differences=tuple(differences),
-        ceilings=None if rating_rows is None else _ceilings(any_system, rating_rows, bootstrap),
+        differences=tuple(
+            difference
+            for column, shared in common.items()
+            for difference in _differences(column, shared, pairs, resampled, bootstrap)
+        ),
+        ceilings=None
+        if rating_rows is None
+        else ceilings_by_column(ratings_by_column(some, rating_rows), n_papers, bootstrap),
     )
 
 
-def _ceilings(aligned: Aligned, rows: Sequence[Row], bootstrap: Bootstrap) -> dict[str, Ceiling]:
-    by_column = ratings_by_column(aligned, rows)
-    samples = {key: sample for column in COLUMNS for key, sample in ceiling_samples(column, by_column[column]).items()}
-    found = resample(samples, len(aligned.paper_ids), bootstrap)
-    return {column: ceiling_from(column, by_column[column], found) for column in COLUMNS}
+@dataclass(frozen=True)
+class _Common:
+    """The figures of one column that all systems scored: scores by system, gold and paper numbers, shape (n,) each."""
+
+    predictions: dict[str, Floats]
+    golds: Floats
+    papers: NDArray[np.intp]
+    n_papers: int
+
+
+def _common(found: Mapping[str, Aligned], index: int) -> _Common:
+    columns = {name: aligned.column(index) for name, aligned in found.items()}
+    some = next(iter(columns.values()))
+    scored = ~np.any([np.isnan(column.predictions) for column in columns.values()], axis=0)
+    predictions = {name: column.predictions[scored] for name, column in columns.items()}
+    return _Common(predictions, some.golds[scored], some.papers[scored], some.n_papers)
+
+
+def _differences(
+    column: str,
+    shared: _Common,
+    pairs: Sequence[tuple[str, str]],
+    resampled: Resampled[tuple[str, str]],
+    bootstrap: Bootstrap,
+) -> Iterator[Difference]:
+    p_values = [
+        permutation_p_values(
+            shared.predictions[first],
+            shared.predictions[second],
+            shared.golds,
+            shared.papers,
+            shared.n_papers,
+            bootstrap,
+        )
+        for first, second in pairs
+    ]
+    for statistic in COMPARED:
+        own = [by_statistic[statistic] for by_statistic in p_values]
+        for (first, second), p_value, p_holm in zip(pairs, own, holm(own), strict=True):
+            estimate = resampled.contrast(np.subtract, (column, first), (column, second), statistic)
+            yield Difference(column, statistic, first, second, estimate, p_value, p_holm)
 
 
 def permutation_p_values(
     first: Floats,
     second: Floats,
     golds: Floats,
-    papers: np.ndarray,
+    papers: NDArray[np.intp],
     n_papers: int,
     bootstrap: Bootstrap,
 ) -> dict[str, float | None]:

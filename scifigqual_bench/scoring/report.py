@@ -121,7 +121,7 @@ class ColumnReport:
         open: Figures on which the column is open and has gold.
         scored: Those of them with a score.
         coverage: ``scored / open``; None when nothing is open.
-        headline: Agreement over all open figures; None when coverage is under the threshold.
+        headline: Agreement, when coverage reaches the threshold (of 1.0: over all open figures); else None.
         headline_reason: Why there is no headline.
         answered_only: Agreement over the scored figures: flatters a judge that fails on the hard ones.
         unanswered_as_floor: Agreement when each unanswered figure gets the floor's score (mean gold of the other
