@@ -182,6 +182,23 @@ class TestAxisNumbers:
     def test_numbers_beside_each_other_are_no_axis(self):
         assert T.axis_numbers([tick(str(i), 100 + 80 * i, 500) for i in range(6)]) == []
 
+    @pytest.mark.parametrize("seed", range(5))
+    def test_the_labels_of_a_scatter_plot_are_no_axis(self, seed):
+        rng = random.Random(seed)
+        cloud = [at(str(rng.randrange(10)), rng.uniform(0, 980), rng.uniform(0, 580)) for _ in range(50)]
+        assert T.axis_numbers(cloud) == []
+
+    def test_the_cells_of_a_heat_map_are_hardly_ever_an_axis(self):
+        found = 0
+        for seed in range(20):
+            rng = random.Random(seed)
+            cells = [tick(f"{rng.random():.2f}", 200 + 80 * i, 50 + 40 * j) for i in range(10) for j in range(12)]
+            rows = [tick(str(j), 120, 50 + 40 * j) for j in range(12)]
+            axes = T.axis_numbers(cells + rows)
+            assert list(range(11, -1, -1)) in axes
+            found += len(axes) - 1
+        assert found <= 4
+
     def test_panels_in_reading_order(self):
         grid = [
             *axis(["0", "1", "2"], right=600, bottom=250),
