@@ -12,7 +12,7 @@ import re
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
@@ -43,6 +43,7 @@ class Row:
         left: Where its column begins, at this height: after a figure that stands beside it.
         right: Where its column ends, at this height.
         narrowed: Whether something left out stands beside it in the column.
+        beside: Whether it stands beside the column's text itself, as the cells of a table that text is wrapped around.
     """
 
     page: int
@@ -55,6 +56,7 @@ class Row:
     left: float
     right: float
     narrowed: bool = False
+    beside: bool = False
 
     @property
     def keys(self) -> tuple[LineKey, ...]:
@@ -333,7 +335,11 @@ def reading_rows(
         rows += _rows(stretch.page, text, column, frame, obstacles, metrics)
         if beside:
             own = min(piece.x0 for piece in beside), max(piece.x1 for piece in beside)
-            rows += _rows(stretch.page, beside, column + 1, own, (), metrics)
+            # a column of prose is text all the same, if one whose gutter was not seen
+            prose = 2 * sum(piece.words >= 5 for piece in beside) > len(beside) > 5
+            rows += [
+                replace(row, beside=not prose) for row in _rows(stretch.page, beside, column + 1, own, (), metrics)
+            ]
         column += 2
     return rows, metrics
 
@@ -510,24 +516,28 @@ def _covers(group: Sequence[_Piece], piece: _Piece) -> bool:
 def _adopt_scripts(groups: Sequence[list[_Piece]], metrics: Metrics) -> list[list[_Piece]]:
     """Give pieces that are only scripts or symbols of a row of text to that row."""
     kept: list[list[_Piece]] = []
-    waiting: list[_Piece] = []
+    waiting: list[list[_Piece]] = []
     for group in groups:
-        symbols = not any(c.isalnum() for p in group for c in p.line.text)
-        if symbols or (max(p.line.size for p in group) < 0.85 * metrics.size and not any(p.words for p in group)):
+        symbols = not any(c.isalnum() for piece in group for c in piece.line.text)
+        small = max(piece.line.size for piece in group) < 0.85 * metrics.size
+        if symbols or (small and not any(piece.words for piece in group)):
             near = kept and group[0].base - kept[-1][0].base < 0.35 * metrics.leading
-            if near and sum(p.letters for p in kept[-1]) >= 10:
+            if near and _is_text(kept[-1]):
                 kept[-1] += group
             else:
-                waiting += group
+                waiting.append(group)
             continue
-        above = [p for p in waiting if group[0].base - p.base < 0.75 * metrics.leading]
-        if above and sum(p.letters for p in group) >= 10:
-            waiting = [p for p in waiting if p not in above]
-            group = group + above
-        kept += [[p] for p in waiting]
+        if _is_text(group):
+            scripts = [other for other in waiting if group[0].base - other[0].base < 0.75 * metrics.leading]
+            waiting = [other for other in waiting if other not in scripts]
+            group = [*group, *(piece for other in scripts for piece in other)]
+        kept += [*waiting, group]
         waiting = []
-        kept.append(group)
-    return kept + [[p] for p in waiting]
+    return kept + waiting
+
+
+def _is_text(group: Sequence[_Piece]) -> bool:
+    return sum(piece.letters for piece in group) >= 10
 
 
 def _row(

@@ -116,6 +116,7 @@ _ABBREVIATED = re.compile(
 )
 _EQUATION_NUMBER = re.compile(r"\(\w{1,5}(?:\.\d+)?\)")
 _MATH = re.compile(r"[=<>≤≥∈∑∏∫√∞∂∇∥→←↔∀∃∼≈≡∝⊂⊆∪∩λθσμµπαβγδϵεφϕψωΣΠΘΦΨΩ≜×]")
+_NUMBERED_FORMULA = re.compile(r"[=<>≤≥∈→≈].*\s\([A-Z]?\.?\d{1,3}[a-z]?\)$")
 _GREEK = re.compile("[\u0370-\u03ffµ]")
 
 
@@ -128,7 +129,10 @@ def _word_share(text: str) -> float:
 
 def _is_formula(text: str) -> bool:
     """Whether a row reads as a formula or as a formula's number."""
-    return bool(_EQUATION_NUMBER.fullmatch(text)) or (_word_share(text) < 0.4 and bool(_MATH.search(text)))
+    if _EQUATION_NUMBER.fullmatch(text):
+        return True
+    share = _word_share(text)
+    return (share < 0.4 and bool(_MATH.search(text))) or (share < 0.75 and bool(_NUMBERED_FORMULA.search(text)))
 
 
 def _in_capitals(text: str) -> bool:
@@ -173,6 +177,9 @@ def _is_tabular(row: Row) -> bool:
     if lines and _EQUATION_NUMBER.fullmatch(lines[-1].text.strip()):
         lines = lines[:-1]
     gaps = [(b.bbox[0] - a.bbox[2]) / row.size for a, b in pairwise(lines)]
+    stretched = abs(row.bbox[0] - row.left) < row.size and row.bbox[2] > row.right - row.size
+    if stretched and max(gaps, default=0) < 3.5 and _word_share(row.text) > 0.75:
+        return False  # a row of few words, pulled to the column's width
     return sum(gap > 1.8 for gap in gaps) >= 2 or any(gap > 3 for gap in gaps)
 
 
@@ -242,18 +249,35 @@ def _under_rule(row: Row, rules: Sequence[Rect]) -> bool:
 
 
 def _algorithm_rows(rows: Sequence[Row], rules: Mapping[int, Sequence[Rect]]) -> set[int]:
-    """Rows of algorithm floats: between a rule above "Algorithm 1" and the second rule below it."""
+    """Rows of algorithm floats: from a rule above "Algorithm 1" to the last rule of its width before text goes on."""
     found: set[int] = set()
     for k, row in enumerate(rows):
         if k in found or not _ALGORITHM.match(row.text):
             continue
-        long = [b for b in rules[row.page] if b[0] < row.bbox[0] + 12 and b[2] - b[0] > 0.8 * (row.right - row.left)]
-        below = [b for b in long if b[1] > row.baseline - 2]
-        framed = any(abs(b[3] - row.baseline + row.size) < 8 for b in long)
-        if framed and len(below) > 1:
-            column = [j for j in range(k, len(rows)) if rows[j].column == row.column]
-            found.update(j for j in column if rows[j].baseline < below[1][3] + 2)
+        top = next((b for b in rules[row.page] if _is_above(b, row)), None)
+        if top is None:
+            continue
+        alike = [b for b in rules[row.page] if abs(b[0] - top[0]) < 3 and abs(b[2] - top[2]) < 3]
+        below = [b[3] for b in alike if b[1] > row.baseline - 2]
+        for number, (upper, lower) in enumerate(pairwise([row.baseline - 1, *below])):
+            between = [
+                j
+                for j, r in enumerate(rows)
+                if r.page == row.page
+                and upper < r.baseline < lower + 2
+                and top[0] - 5 < r.bbox[0] < r.bbox[2] < top[2] + 5
+            ]
+            filled = sum(rows[j].bbox[2] > top[2] - 1.5 * row.size for j in between)
+            if number >= 2 and filled > 0.5 * len(between):
+                break  # the rules further down are another float's
+            found.update(between)
     return found
+
+
+def _is_above(rule: Rect, row: Row) -> bool:
+    """Whether a rule stands right above a row and is at least as wide."""
+    wide = rule[0] < row.bbox[0] + 12 and rule[2] > row.bbox[2] - 12
+    return wide and abs(rule[3] - row.baseline + row.size) < 8
 
 
 def _is_justified(rows: Sequence[Row], metrics: Metrics) -> bool:
@@ -357,6 +381,8 @@ class _Reader:
                 self._take(k, "notes", "footnote")
             elif k in self.algorithms:
                 self._take(k, "aside", "algorithm")
+            elif row.beside:
+                self._take(k, "aside", "other")
             elif self._is_heading(k):
                 self._take_heading(k)
             elif self.part != "front" and k in self.formulas:
@@ -481,7 +507,7 @@ class _Reader:
         if (place.ended or parted) and (_CAPTION.match(row.text) or abs(row.size - place.above.size) > 0.6):
             return True
         if place.gap > 1.9:
-            return place.ended or place.short or not place.lower
+            return place.ended or not place.lower
         if parted and (place.ended or (place.room > 1.2 and not place.lower)):
             return True
         if place.ended and _runs_in(row) and (place.short or place.gap > 1.1):
@@ -513,7 +539,7 @@ class _Reader:
         if place.above.text.endswith(("-", "‐")):
             return False
         if place.lower:
-            return place.ended and place.room > 1.2
+            return place.ended and place.room > 1.2 and not place.above.text.endswith(":")
         if not place.ended:
             return place.room > 1.2 or bool(_BULLET.match(row.text))
         return place.short or _is_item(row) or _runs_in(row) or self._indented(draft, row)

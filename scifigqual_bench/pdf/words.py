@@ -98,7 +98,7 @@ def join_rows(first: str, second: str, words: Mapping[str, int]) -> str:
     'the information in it'
     """
     left, right = _cut_word(first), _FIRST_PIECE.match(second)
-    if (first.endswith(("—", "/")) and second[:1].isalnum()) or (left and not right):
+    if (re.search(r"\S[—–/]$", first) and second[:1].isalnum()) or (left and not right):
         return first + second
     if not left or not right:
         return f"{first} {second}"
