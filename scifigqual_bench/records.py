@@ -298,6 +298,7 @@ class Figure(Record):
         fig_index: Part of the id. The printed number where it is a plain, unrepeated number, else the next free one,
             so that finding one more figure does not rename the others.
         number: The number as printed (``"3"``, ``"A1"``).
+        section: Heading over the first paragraph that cites the figure; a float itself stands in no section.
         bbox: The graphic without its caption, in PDF points from the top left corner of the page.
         caption_bbox: The caption, in the same coordinates.
         open_dimensions: What the evidence leaves open (SPEC 3).
@@ -362,12 +363,17 @@ class DroppedFigure(Record):
 
 
 class PaperReport(Record):
-    """What happened to one PDF (a line of ``papers.jsonl`` in the dataset folder)."""
+    """What happened to one PDF (a line of ``papers.jsonl`` in the dataset folder).
+
+    Attributes:
+        status: ``ok``; ``partial``: read, with losses that ``problems`` names; ``dropped``: read, and left out whole
+            because too many of its figures are unusable (S5); ``failed``: not read.
+    """
 
     paper_id: str
     file: str = Field(description="File name, without its folder.")
     sha256: str | None = None
-    status: Literal["ok", "partial", "failed"]
+    status: Literal["ok", "partial", "dropped", "failed"]
     problems: list[Problem] = []
     pages: int = 0
     figures_found: int = 0

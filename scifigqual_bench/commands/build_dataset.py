@@ -12,6 +12,7 @@ from scifigqual_bench.commands.common import OK, WITH_PROBLEMS, print_problems, 
 
 if TYPE_CHECKING:
     from scifigqual_bench.dataset.build import FeatureExtractor
+    from scifigqual_bench.features.ocr import OcrEngine
     from scifigqual_bench.records import Figure, SidecarFeatures
 
 
@@ -32,7 +33,8 @@ def parser() -> argparse.ArgumentParser:
         "--features",
         choices=("rapidocr", "vision", "none"),
         default="rapidocr",
-        help="sidecar features: image statistics and OCR (default), statistics alone, or a null column",
+        help="sidecar features: image statistics and OCR (default), statistics alone, or a null column; "
+        "scanned pages are read only with OCR",
     )
     p.add_argument("--overwrite", action="store_true", help="replace an existing dataset folder")
     p.add_argument("--strict", action="store_true", help="exit with 3 when a PDF failed")
@@ -50,12 +52,14 @@ def _build(args: argparse.Namespace) -> int:
 
     from scifigqual_bench.dataset.build import build_dataset, list_pdfs
 
+    engine = _ocr_engine(args.features)
     result = build_dataset(
         list_pdfs(args.pdfs),
         args.out,
         ratings=args.ratings,
         papers=args.papers,
-        features=_feature_extractor(args.features),
+        features=None if args.features == "none" else _measure_with(engine),
+        ocr=engine,
         jsonl=args.jsonl,
         overwrite=args.overwrite,
         progress=lambda pdfs: tqdm(pdfs, unit="paper", disable=None),
@@ -70,14 +74,17 @@ def _build(args: argparse.Namespace) -> int:
     return WITH_PROBLEMS if result.unplaced_ratings or (args.strict and failed) else OK
 
 
-def _feature_extractor(choice: str) -> FeatureExtractor | None:
-    """Measures a figure with the chosen OCR; None for a null column."""
+def _ocr_engine(choice: str) -> OcrEngine | None:
+    """What reads text in images and on scanned pages; None where no image is measured."""
     if choice == "none":
         return None
-    from scifigqual_bench.features.extract import extract_features
     from scifigqual_bench.features.ocr import ocr_engine
 
-    engine = ocr_engine("rapidocr" if choice == "rapidocr" else "none")
+    return ocr_engine("rapidocr" if choice == "rapidocr" else "none")
+
+
+def _measure_with(engine: OcrEngine) -> FeatureExtractor:
+    from scifigqual_bench.features.extract import extract_features
 
     def measure(figure: Figure, image: bytes) -> SidecarFeatures:
         size = None

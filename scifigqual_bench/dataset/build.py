@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scifigqual_bench import gold
 from scifigqual_bench.dataset.card import SplitSummary, render_card
@@ -17,6 +18,9 @@ from scifigqual_bench.pdf.document import sha256_of
 from scifigqual_bench.pdf.extract import DPI, Extraction, extract_paper, failed
 from scifigqual_bench.records import DroppedFigure, Figure, Mark, PaperMeta, PaperReport, Problem, SidecarFeatures
 from scifigqual_bench.rubric import DIMENSION_KEYS
+
+if TYPE_CHECKING:
+    from scifigqual_bench.features.ocr import OcrEngine
 
 FeatureExtractor = Callable[[Figure, bytes], SidecarFeatures]
 
@@ -87,6 +91,7 @@ def build_dataset(
     ratings: Path | None = None,
     papers: Path | None = None,
     features: FeatureExtractor | None = None,
+    ocr: OcrEngine | None = None,
     jsonl: Path | None = None,
     overwrite: bool = False,
     progress: Callable[[Iterable[Path]], Iterable[Path]] = iter,
@@ -103,6 +108,7 @@ def build_dataset(
         ratings: Ratings file (see :func:`~scifigqual_bench.dataset.tables.read_ratings`).
         papers: Papers file (see :func:`~scifigqual_bench.dataset.tables.read_papers`).
         features: Measures the sidecar features of a figure; None leaves the column null.
+        ocr: Reads scanned pages; None leaves them unread, which their paper's report tells.
         jsonl: Also write the rows without images here.
         overwrite: Replace an existing dataset folder.
         progress: Wraps the iteration over the PDFs.
@@ -120,7 +126,7 @@ def build_dataset(
         writers = {split: SplitWriter(data, split) for split in SPLITS}
         for pdf in progress(pdfs):
             paper = jobs[pdf]
-            extraction = paper if isinstance(paper, Extraction) else extract_paper(pdf, paper)
+            extraction = paper if isinstance(paper, Extraction) else extract_paper(pdf, paper, ocr=ocr)
             run.papers.append(extraction.report)
             run.dropped += extraction.dropped
             run.problems += extraction.report.problems

@@ -11,12 +11,22 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scifigqual_bench import __version__, gating
 from scifigqual_bench.pdf.captions import Caption, find_captions
 from scifigqual_bench.pdf.citations import bind_citations
+from scifigqual_bench.pdf.curation import (
+    Placed,
+    crop_marks,
+    decode,
+    duplicate_marks,
+    paper_unusable,
+    placement_marks,
+)
 from scifigqual_bench.pdf.document import Document, PdfError, Rect, open_pdf, read_document
 from scifigqual_bench.pdf.layout import analyse
+from scifigqual_bench.pdf.ocr import read_scans
 from scifigqual_bench.pdf.regions import Region, find_regions
 from scifigqual_bench.pdf.render import Crop, render_region
 from scifigqual_bench.pdf.text import paper_title, paragraphs
@@ -33,9 +43,12 @@ from scifigqual_bench.records import (
     normalised_paper_id,
 )
 
+if TYPE_CHECKING:
+    from scifigqual_bench.features.ocr import OcrEngine
+
 DPI = 300
 ENGINE = f"scifigqual-bench/{__version__}"
-PARTIAL = ("page-unreadable", "pdf-repaired", "no-region", "render-failed")
+PARTIAL = ("page-unreadable", "pdf-repaired", "scan-without-ocr", "no-region", "render-failed")
 """Problems by which a paper counts as read in part."""
 
 
@@ -88,18 +101,19 @@ def figure_indices(numbers: Sequence[str]) -> list[int]:
     return indices
 
 
-def extract_paper(path: Path, meta: PaperMeta) -> Extraction:
+def extract_paper(path: Path, meta: PaperMeta, *, ocr: OcrEngine | None = None) -> Extraction:
     """Extract the figures of one paper.
 
     Args:
         path: The PDF.
         meta: Its id and what else is known of it.
+        ocr: Reads scanned pages; None leaves them unread, and the report says so.
 
     Returns:
         Figures, dropped figures and a report. Nothing is raised for a fault of the PDF: it is the report's status.
     """
     try:
-        return _extract(path, meta)
+        return _extract(path, meta, ocr)
     except PdfError as error:
         return failed(path, meta.paper_id, Problem(code=error.code, message=str(error)))
     except Exception as error:  # a fault in one paper, ours or the PDF library's, must not end a corpus run
@@ -116,11 +130,10 @@ class _Candidate:
     caption: Caption
     region: Region | Problem
     citations: list[Citation]
-    marks: list[Mark]
 
 
-def _extract(path: Path, meta: PaperMeta) -> Extraction:
-    document = read_document(path)
+def _extract(path: Path, meta: PaperMeta, ocr: OcrEngine | None) -> Extraction:
+    document = read_scans(read_document(path), ocr)
     layout = analyse(document)
     captions = find_captions(document, layout)
     regions = find_regions(document, captions, layout)
@@ -132,22 +145,27 @@ def _extract(path: Path, meta: PaperMeta) -> Extraction:
     problems += bound.problems
     problems += [candidate.region for candidate in candidates if isinstance(candidate.region, Problem)]
     crops = _render(path, candidates, problems)
+    marks = _curate(candidates, crops, layout.text_area)
+    deleted = [candidate.figure_id for candidate in candidates if _is_deleted(marks[candidate.figure_id])]
+    unusable = paper_unusable(len(candidates), len(deleted))
+    if unusable is not None:
+        problems.append(Problem(code=unusable.code, message=f"{path.name}: {unusable.detail}"))
+
     kept: list[ExtractedFigure] = []
     dropped: list[DroppedFigure] = []
     title = meta.title or paper_title(document)
     for candidate in candidates:
-        crop = crops.get(candidate.figure_id)
-        if crop is None:
-            dropped.append(
-                _dropped(meta.paper_id, candidate, Mark(stage="S1", code="no-crop", detail="no region found"))
-            )
+        own = marks[candidate.figure_id]
+        if unusable is not None or candidate.figure_id in deleted:
+            dropped.append(_dropped(meta.paper_id, candidate, [*own, *([unusable] if unusable else [])]))
         else:
-            kept.append(ExtractedFigure(_row(meta, title, document, candidate, crop), crop.png))
+            crop = crops[candidate.figure_id]
+            kept.append(ExtractedFigure(_row(meta, title, document, candidate, crop, own), crop.png))
     report = PaperReport(
         paper_id=meta.paper_id,
         file=path.name,
         sha256=document.sha256,
-        status="partial" if any(problem.code in PARTIAL for problem in problems) else "ok",
+        status="dropped" if unusable else "partial" if any(p.code in PARTIAL for p in problems) else "ok",
         problems=problems,
         pages=len(document.pages),
         figures_found=len(candidates),
@@ -179,7 +197,35 @@ def _render(path: Path, candidates: Sequence[_Candidate], problems: list[Problem
     return crops
 
 
-def _row(meta: PaperMeta, title: str | None, document: Document, candidate: _Candidate, crop: Crop) -> Figure:
+def _curate(
+    candidates: Sequence[_Candidate], crops: Mapping[str, Crop], text_area: tuple[float, float]
+) -> dict[str, list[Mark]]:
+    """Every decision on every figure (SPEC 8): S1 of the crop, duplicates within the paper, S2 of its place."""
+    marks: dict[str, list[Mark]] = {
+        candidate.figure_id: []
+        if candidate.figure_id in crops
+        else [Mark(stage="S1", code="no-crop", detail="no region was found, or it can't be rendered")]
+        for candidate in candidates
+    }
+    rendered = [candidate for candidate in candidates if candidate.figure_id in crops]
+    images = [decode(crops[candidate.figure_id].png) for candidate in rendered]
+    places = [Placed(c.caption.number, c.caption.page, crops[c.figure_id].bbox, c.caption.continued) for c in rendered]
+    twins = duplicate_marks(images, [candidate.caption.label for candidate in rendered])
+    for candidate, image, twin, flags in zip(rendered, images, twins, placement_marks(places, text_area), strict=True):
+        own = [*crop_marks(image), *twin, *flags]
+        if candidate.caption.continued:
+            own.append(Mark(stage="S4", code="cross-page", detail="its caption continues an earlier one"))
+        marks[candidate.figure_id] = own
+    return marks
+
+
+def _is_deleted(marks: Sequence[Mark]) -> bool:
+    return any(mark.stage == "S1" for mark in marks)
+
+
+def _row(
+    meta: PaperMeta, title: str | None, document: Document, candidate: _Candidate, crop: Crop, marks: list[Mark]
+) -> Figure:
     caption, region = candidate.caption, candidate.region
     assert isinstance(region, Region)
     mask = gating.open_dimensions(has_caption=bool(caption.text), has_context=bool(candidate.citations))
@@ -203,8 +249,8 @@ def _row(meta: PaperMeta, title: str | None, document: Document, candidate: _Can
         height=crop.height,
         image_sha256=hashlib.sha256(crop.png).hexdigest(),
         open_dimensions=list(mask),
-        curation_status="flagged" if any(mark.stage == "S2" for mark in candidate.marks) else "kept",
-        curation_marks=candidate.marks,
+        curation_status="flagged" if any(mark.stage == "S2" for mark in marks) else "kept",
+        curation_marks=marks,
         provenance=Provenance(
             pdf_sha256=document.sha256,
             engine=ENGINE,
@@ -216,7 +262,7 @@ def _row(meta: PaperMeta, title: str | None, document: Document, candidate: _Can
     )
 
 
-def _dropped(paper_id: str, candidate: _Candidate, *marks: Mark) -> DroppedFigure:
+def _dropped(paper_id: str, candidate: _Candidate, marks: list[Mark]) -> DroppedFigure:
     caption, region = candidate.caption, candidate.region
     return DroppedFigure(
         figure_id=candidate.figure_id,
@@ -225,7 +271,7 @@ def _dropped(paper_id: str, candidate: _Candidate, *marks: Mark) -> DroppedFigur
         page=caption.page,
         bbox=_rounded(region.bbox) if isinstance(region, Region) else None,
         caption=caption.text,
-        marks=list(marks),
+        marks=marks,
     )
 
 
@@ -256,9 +302,6 @@ def _candidates(
     found = []
     for index, (caption, region) in zip(indices, figures, strict=True):
         own = [] if caption.number in cited else citations[caption.number]
-        marks = []
-        if caption.continued:
-            marks.append(Mark(stage="S4", code="cross-page", detail=f"the caption continues {caption.label}"))
         cited.add(caption.number)
-        found.append(_Candidate(figure_id(paper_id, index), index, caption, region, own, marks))
+        found.append(_Candidate(figure_id(paper_id, index), index, caption, region, own))
     return found
