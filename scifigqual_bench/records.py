@@ -359,6 +359,7 @@ class DroppedFigure(Record):
     page: int | None = None
     bbox: BBox | None = None
     caption: str = ""
+    citations: list[Citation] = []
     marks: list[Mark]
 
 

@@ -109,7 +109,8 @@ def build_dataset(
         papers: Papers file (see :func:`~scifigqual_bench.dataset.tables.read_papers`).
         features: Measures the sidecar features of a figure; None leaves the column null.
         ocr: Reads scanned pages; None leaves them unread, which their paper's report tells.
-        jsonl: Also write the rows without images here.
+        jsonl: Also write every figure that was found here, without images; those that curation dropped have the
+            status ``"dropped"``.
         overwrite: Replace an existing dataset folder.
         progress: Wraps the iteration over the PDFs.
 
@@ -137,8 +138,8 @@ def build_dataset(
                 writers[split].add(row, found.image)
                 run.known_ids.add(row.figure_id)
                 run.papers_in_split[split].add(row.paper_id)
-                if jsonl is not None:
-                    extra_rows.append(_plain_row(row))
+                extra_rows.append(_plain_row(row))
+            extra_rows += [_plain_row(drop) for drop in extraction.dropped if drop.bbox is not None]
         if not run.known_ids:
             raise BuildError(["no figure was found; nothing is written", *_paper_lines(run.papers)])
         unplaced = _unplaced(rated, run, ratings)
@@ -260,10 +261,11 @@ def _unplaced(rated: dict[str, list[RatingRow]], run: _Run, source: Path | None)
     return count
 
 
-def _plain_row(figure: Figure) -> dict:
-    """A row without its image, as extraction scorers read it."""
-    row = figure.model_dump(exclude={"features", "ratings", "gold"})
-    return {**row, "citing": [citation.text for citation in figure.citations]}
+def _plain_row(row: Figure | DroppedFigure) -> dict:
+    """A row without its image, as extraction scorers read it; a figure that curation dropped is told by its status."""
+    data = row.model_dump(exclude={"features", "ratings", "gold"})
+    status = {"curation_status": "dropped"} if isinstance(row, DroppedFigure) else {}
+    return {**data, **status, "citing": [citation.text for citation in row.citations]}
 
 
 def _paper_lines(papers: Iterable[PaperReport]) -> list[str]:

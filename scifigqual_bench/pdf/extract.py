@@ -271,6 +271,7 @@ def _dropped(paper_id: str, candidate: _Candidate, marks: list[Mark]) -> Dropped
         page=caption.page,
         bbox=_rounded(region.bbox) if isinstance(region, Region) else None,
         caption=caption.text,
+        citations=candidate.citations,
         marks=marks,
     )
 
