@@ -81,14 +81,16 @@ def snippet(text: str, mentions: Sequence[str] = (), limit: int = MAX_SNIPPET_CH
     if len(text) <= limit:
         return text
     place = next((at for at in map(text.find, mentions) if at >= 0), 0)
-    body = limit - 2 * len(_ELLIPSIS)
-    start = max(0, min(place - body // 2, len(text) - body))
-    end = min(start + body, len(text))
-    if start > 0:
-        start = min(text.find(" ", start, end) + 1 or start, place)
-    if end < len(text):
-        end = max(text.rfind(" ", start, end), start) if " " in text[start:end] else end
-    return (_ELLIPSIS if start else "") + text[start:end].strip() + (_ELLIPSIS if end < len(text) else "")
+    start = max(0, min(place - limit // 2, len(text) - limit + 1))
+    if start:
+        start = min(text.find(" ", start) + 1 or start, place)
+    lead = _ELLIPSIS if start else ""
+    end = start + limit - len(lead)
+    if end >= len(text):
+        return lead + text[start:]
+    end -= len(_ELLIPSIS)
+    last_space = text.rfind(" ", start, end + 1)
+    return lead + text[start : last_space if last_space > start else end] + _ELLIPSIS
 
 
 def chosen_citations(citations: Iterable[Citation]) -> tuple[Citation, ...]:

@@ -69,7 +69,8 @@ METRICS: dict[str, str] = {
     "ROUGE": r"ROUGE(?:-?[\dL])?",
     "perplexity": r"perplexit(?:y|ies)|ppl",
     "loss": r"loss(?:es)?",
-    "error": r"(?:root[- ])?(?:mean[- ])?(?:squared?|absolute)?[- ]?errors?(?:\s+rates?)?|RMSE|MSE|MAE|WER|CER",
+    "error": r"(?:root[- ])?(?:mean[- ])?(?:squared?|absolute)?[- ]?errors?(?:\s+rates?)?(?! (?:bar|band))|"
+    r"RMSE|MSE|MAE|WER|CER",
     "AUC": r"AU(?:RO|PR)?C|ROC",
     "average precision": r"m?AP(?:@?\d+)?",
     "IoU": r"m?IoU",
@@ -77,11 +78,12 @@ METRICS: dict[str, str] = {
     "PSNR": r"PSNR|SSIM|LPIPS",
     "reward": r"(?:rewards?|returns?|regrets?)",
     "win rate": r"(?:win(?:ning)?|success|hit|pass)[- ]rates?",
-    "time": r"(?:(?:wall[- ]clock|running|run|inference|training)[- ])?times?|runtimes?|latenc(?:y|ies)|durations?",
-    "throughput": r"throughputs?|speed-?ups?|speeds?|FLOPs?|FLOPS",
+    "time": r"(?:wall[- ]clock|running|run|inference|training|response|reading)[- ]times?|runtimes?|latenc(?:y|ies)",
+    "throughput": r"throughputs?|speed-?ups?|FLOPs?",
     "memory": r"memory",
-    "correlation": r"correlations?|(?:Pearson|Spearman|Kendall)(?:'s)?|kappa|κ|R2|R²|agreements?",
-    "similarity": r"similarit(?:y|ies)|distances?|divergences?|KL",
+    "correlation": r"correlations?|(?:Pearson|Spearman|Kendall)(?:'s)?|kappa|R2|R²|agreements?",
+    "divergence": r"divergences?|KL",
+    "attachment": r"(?:un)?labell?ed attachment(?: scores?)?|[LU]AS",
     "retrieval": r"MRR|NDCG(?:@\d+)?|hits?@\d+|recall@\d+|NMI",
 }
 """Measures by name; each pattern matches whole words, in any case unless it is an acronym of two or three letters."""
@@ -92,7 +94,7 @@ QUANTITIES = (
     r"gaps?|norms?|confidence|costs?|bias|sizes?|lengths?|weights?|magnitudes?|values?|preferences?|convergence|gradients?|"
     r"eigenvalues?|utilit(?:y|ies)|risks?|quality|efficiency|complexit(?:y|ies)|overheads?|consumption|levels?|"
     r"temperatures?|coefficients?|ranks?|intensit(?:y|ies)|concentrations?|amplitudes?|energ(?:y|ies)|yields?|volumes?|"
-    r"medians?|means?|deviations?|thresholds?|power|voltages?|currents?|forces?|pressures?|rank(?:ing)?s?|statistics"
+    r"times?|durations?|similarit(?:y|ies)|distances?|medians?|means?|deviations?|gains?|speeds?|power|voltages?|currents?|forces?|pressures?|rank(?:ing)?s?|statistics"
 )
 """Words for what can be measured without being a measure of quality."""
 
@@ -113,15 +115,15 @@ def metrics_named(text: str) -> tuple[str, ...]:
     return tuple(name for name, pattern in _METRIC_PATTERNS.items() if pattern.search(text))
 
 
-def names_measure(text: str) -> bool:
-    """Whether a text says what is measured: a metric, or a quantity such as "number of tokens" or "size".
+def measures_named(text: str) -> list[str]:
+    """What a text says is measured: metrics of :data:`METRICS`, then quantities such as "number of" or "size".
 
     "Performance" and "results" say that something was measured, not what.
 
-    >>> names_measure("Performance of all models"), names_measure("Distribution of sentence lengths")
-    (False, True)
+    >>> measures_named("Performance of all models"), measures_named("Accuracy and distribution of sentence lengths")
+    ([], ['accuracy', 'distribution', 'lengths'])
     """
-    return bool(metrics_named(text)) or _QUANTITY.search(text) is not None
+    return list(dict.fromkeys([*metrics_named(text), *(match[0].lower() for match in _QUANTITY.finditer(text))]))
 
 
 # --- results and comparisons ----------------------------------------------------------------------------------------
@@ -132,7 +134,7 @@ _RESULT = re.compile(
     re.IGNORECASE,
 )
 _NO_RESULT = re.compile(
-    r"\b(?:qualitative|examples?|visuali[sz]\w*|illustrat\w*|overviews?|architectures?|frameworks?|pipelines?|"
+    r"\b(?:qualitative|depict\w*|examples?|visuali[sz]\w*|illustrat\w*|overviews?|architectures?|frameworks?|pipelines?|"
     r"diagrams?|case stud(?:y|ies)|prompts?|screenshots?|workflows?|schematics?|"
     r"heat ?maps?|samples|images?|photos?|interfaces?)\b",
     re.IGNORECASE,
@@ -146,13 +148,14 @@ _NAMES_GROUPS = re.compile(
 
 
 def is_result_caption(caption: str) -> bool:
-    """Whether a caption announces results or a comparison, and no example, overview or picture.
+    """Whether a caption's first sentence announces results or a comparison, and no example, overview or picture.
 
     >>> is_result_caption("Figure 2: Performance on the test set"), is_result_caption("Figure 1: Model overview")
     (True, False)
     """
     body = caption_body(caption)
-    return _RESULT.search(body) is not None and _NO_RESULT.search(body) is None
+    title = body[slice(*sentences(body)[0])] if body else ""
+    return _RESULT.search(title) is not None and _NO_RESULT.search(title) is None
 
 
 def omits_groups(caption: str) -> bool:
@@ -295,8 +298,9 @@ def _direction(clause: str) -> Direction | None:
 
 
 def _things(text: str) -> frozenset[str]:
-    """Content words without adverbs."""
-    return frozenset(word for word in content_words(text) if not word.endswith("ly"))
+    """Content words without adverbs, and names of one capital letter."""
+    names = re.findall(r"(?<=\s)[A-Z]\b", text)
+    return frozenset([*names, *(word for word in content_words(text) if not word.endswith("ly"))])
 
 
 def reversed_pair(texts: Sequence[str]) -> tuple[str, str] | None:
@@ -333,7 +337,8 @@ def _nested(a: frozenset[str], b: frozenset[str]) -> bool:
 _COMMANDS = (
     r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:instructions?|rubric|rules?|prompts?|guidelines?|above|"
     r"previous|criteria)\b",
-    r"\b(?:give|assign|award|grant|output|return|respond with|answer with|rate|score|grade)\b.{0,60}"
+    r"\b(?:give|assign|award|grant|respond with|answer with|"
+    r"(?:rate|score|grade) (?:it|this|that|them|all|every\w*|each|the (?:figure|image|caption)|my|our))\b.{0,60}"
     r"\b(?:10|ten|full marks?|full score|(?:maximum|highest|perfect|top) (?:score|rating|marks?|grade|points?))\b"
     r"(?!\s*(?:[-–.,]?\d|%|[a-z]))",
     r"\b(?:you are|you're|you (?:must |should |will )?act as) (?:an? |the )?"

@@ -1,6 +1,6 @@
 """The ``rules`` backend: answers every request from OCR, image statistics and the words of the text. No model.
 
-It is a documented baseline. Its scores are priors moved by named findings (:mod:`.findings`), so its reasons say what
+It is a documented baseline. Its scores are priors moved by named findings (:mod:`.rule_table`), so its reasons say what
 moved them. It answers the same requests as a model from the same evidence: its vision report knows nothing of the
 caption, its language report nothing of the image, and its fusion only what the two reports tell it.
 """
@@ -8,13 +8,16 @@ caption, its language report nothing of the image, and its fusion only what the 
 from __future__ import annotations
 
 import hashlib
-import json
+import inspect
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from scifigqual_bench.judges.backends.findings import PRIORS, RULES, Finding, View, citation_kind, find
+from scifigqual_bench import text_rules
+from scifigqual_bench.judges.backends import checks, rule_table
+from scifigqual_bench.judges.backends.checks import View, citation_kind
+from scifigqual_bench.judges.backends.rule_table import PRIORS, Finding, find
 from scifigqual_bench.judges.base import Evidence, Request, Response
 from scifigqual_bench.judges.measure import Measurements
 from scifigqual_bench.judges.runner import to_score
@@ -32,9 +35,6 @@ from scifigqual_bench.records import (
 )
 from scifigqual_bench.rubric import BANDS
 from scifigqual_bench.text_rules import content_words, metrics_named
-
-VERSION = "1"
-"""Version of the checks' code; the table itself is hashed into the revision."""
 
 MAX_REASON, MAX_EVIDENCE, MAX_POINT, MAX_POINTS = 600, 300, 400, 12
 
@@ -55,9 +55,7 @@ class RulesBackend:
 
     def __init__(self, measurements: Measurements):
         self._measurements = measurements
-        table = [[rule.id, dict(rule.effects), rule.cap, rule.severity, rule.why] for rule in RULES]
-        digest = hashlib.sha256(json.dumps([table, dict(PRIORS)], sort_keys=True).encode()).hexdigest()
-        self.revision: str | None = f"{VERSION}-{digest[:12]}"
+        self.revision: str | None = _revision()
 
     def settings(self) -> dict[str, Any]:
         """What measures images."""
@@ -94,6 +92,12 @@ class RulesBackend:
         if evidence.image is None:
             raise ValueError("the request carries neither features nor an image")
         return self._measurements.image(evidence.image)
+
+
+def _revision() -> str:
+    """Hash of the rules' source: a changed threshold, effect or pattern is another judge."""
+    sources = [inspect.getsource(module).encode("utf-8") for module in (rule_table, checks, text_rules)]
+    return hashlib.sha256(b"".join(sources)).hexdigest()[:12]
 
 
 # --- what each call may look at -------------------------------------------------------------------------------------
@@ -134,7 +138,7 @@ def report_view(evidence: Evidence) -> View:
     for head, body in _lines(claims, rf"{CITING} \d+ \(\w+\)"):
         citations.setdefault(head, []).append(body)
     return View(
-        image_text=" | ".join(body for _, body in _lines(facts, TEXT)) or None,
+        image_text=" ".join(body for _, body in _lines(facts, TEXT)) or None,
         axis_numbers=tuple(tuple(map(float, body.split(", "))) for _, body in _lines(facts, AXIS)),
         panel_letters=tuple(letter for _, body in _lines(facts, PANELS) for letter in body.split(", ")),
         caption=" ".join(body for _, body in _lines(claims, CAPTION)) or None,
@@ -203,8 +207,9 @@ def vision_answer(view: View) -> VisionReport:
 def language_answer(view: View) -> LanguageReport:
     """The language report: the text in quotes, what it omits, and the caps and severity that follow."""
     findings = find(view)
-    faults = [finding for finding in findings if finding.rule.severity != "none"]
+    faults = [finding for finding in findings if finding.rule.is_fault]
     worst = max(faults, key=lambda finding: SEVERITIES.index(finding.rule.severity), default=None)
+    severity = worst.rule.severity if worst else "none"
     ceilings = {key: finding.rule.ceilings[key] for finding in faults for key in finding.rule.ceilings}
     citing = [
         line
@@ -217,8 +222,8 @@ def language_answer(view: View) -> LanguageReport:
         caption_cap=6 if "caption_consistency" in ceilings else None,
         context_cap=6 if "context_consistency" in ceilings else None,
         misleading_cap=ceilings.get("misleading_risk"),
-        severity=worst.rule.severity if worst else "none",
-        severity_reason=_cut(worst.evidence, MAX_POINT) if worst else "",
+        severity=severity,
+        severity_reason=_cut(worst.evidence, MAX_POINT) if worst and severity != "none" else "",
     )
 
 

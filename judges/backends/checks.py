@@ -1,0 +1,489 @@
+"""The checks behind the rules: each looks at a :class:`View` and says in one sentence what it found, or None.
+
+Thresholds are keyword arguments; their values stand in the table (:mod:`.rule_table`). A check that does not apply
+finds nothing: a figure without axes, panels or legend never loses points for them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from scifigqual_bench.features.overlap import MIN_INSIDE, content_words, number_values, panels_named
+from scifigqual_bench.pdf.citations import find_mentions, kind_of, sentences
+from scifigqual_bench.records import Citation, CitationKind, ImageFeatures
+from scifigqual_bench.text_rules import (
+    caption_body,
+    caption_labels,
+    details,
+    finding_words,
+    is_result_caption,
+    measures_named,
+    metrics_named,
+    omits_groups,
+    panel_phrases,
+    reversed_pair,
+    statements,
+    word_count,
+)
+
+
+@dataclass(frozen=True)
+class View:
+    """What the rules may look at in one call. A part that the call must not see is None, and its rules find nothing.
+
+    Attributes:
+        image: Measurements of the image.
+        image_text: Text read in the image.
+        axis_numbers: Numbers along left axes, from bottom to top, one tuple a panel.
+        panel_letters: Panel letters read in the image, in reading order.
+        caption: The caption.
+        citations: Citing paragraphs with what each does.
+    """
+
+    image: ImageFeatures | None = None
+    image_text: str | None = None
+    axis_numbers: tuple[tuple[float, ...], ...] = ()
+    panel_letters: tuple[str, ...] = ()
+    caption: str | None = None
+    citations: tuple[tuple[CitationKind, str], ...] | None = None
+
+    @property
+    def has_axes(self) -> bool:
+        """Whether a left axis is numbered upwards, in even steps or by a factor; other columns may number rows."""
+        return any(_steps(numbers) is not None for numbers in self.axis_numbers)
+
+    @property
+    def body(self) -> str:
+        """The caption without its label; empty without a caption."""
+        return caption_body(self.caption or "")
+
+    @property
+    def citing_text(self) -> str:
+        """All citing paragraphs in one."""
+        return " ".join(text for _, text in self.citations or ())
+
+
+def citation_kind(citation: Citation) -> CitationKind:
+    """What a citing paragraph does: as its row says, else by the rule that extraction uses."""
+    if citation.kind is not None:
+        return citation.kind
+    mentions = find_mentions(citation.text)
+    return kind_of(citation.text, mentions) if mentions else "description"
+
+
+# --- checks on the image --------------------------------------------------------------------------------------------
+
+MIN_EDGES = 0.002
+"""Edge density under which sharpness is not divided further."""
+
+
+def coarse(view: View, *, below: float, above: float = 0.0) -> str | None:
+    """Resolution at print size, in dots per inch."""
+    dpi = dots_per_inch(view.image) if view.image else None
+    if dpi is None or not above <= dpi < below:
+        return None
+    return f"{dpi:.0f} dots per inch at print size, under {below:g}"
+
+
+def dots_per_inch(image: ImageFeatures) -> float | None:
+    """Resolution at print size; None where the size is unknown."""
+    return image.width / image.print_width_pt * 72 if image.print_width_pt else None
+
+
+def blurred(view: View, *, below: float, above: float = 0.0) -> str | None:
+    """Soft edges."""
+    if view.image is None or not above <= sharpness(view.image) < below:
+        return None
+    return f"edges are soft (Laplacian variance per edge {sharpness(view.image):.0f}, under {below:g})"
+
+
+def sharpness(image: ImageFeatures) -> float:
+    """Variance of the Laplacian over edge density: how steep the edges are that there are.
+
+    Unlike the variance alone it does not call a figure blurred for having few lines.
+    """
+    return image.blur_laplacian / max(image.edge_density, MIN_EDGES)
+
+
+def small_text(view: View, *, below: float, above: float = 0.0) -> str | None:
+    """Median text height at print size, in points."""
+    height = view.image.text_height_pt_median if view.image else None
+    if height is None or not above <= height < below:
+        return None
+    return f"half of the text is {height:.1f} pt or smaller at print size, under {below:g} pt"
+
+
+def smallest_text(view: View, *, below: float, dense: int) -> str | None:
+    """Smallest text at print size, in points; in a figure with ``dense`` pieces of text small ones are normal."""
+    height = view.image.text_height_pt_min if view.image else None
+    if height is None or height >= below or len(view.image.text_boxes) >= dense:
+        return None
+    return f"smallest text {height:.1f} pt at print size"
+
+
+def unsure_ocr(view: View, *, below: float, boxes: int) -> str | None:
+    """Mean confidence of OCR over at least ``boxes`` pieces of text."""
+    confidence = view.image.ocr_confidence_mean if view.image else None
+    if confidence is None or confidence >= below or len(view.image.text_boxes) < boxes:
+        return None
+    return f"text is hard to read: mean OCR confidence {confidence:.2f}, under {below:g}"
+
+
+def clear_text(view: View, *, size: float, smallest: float, confidence: float, dpi: float, sharp: float) -> str | None:
+    """Text that is large enough, sure to read, and in a sharp image."""
+    image = view.image
+    if image is None or image.text_height_pt_median is None or image.ocr_confidence_mean is None:
+        return None
+    large = image.text_height_pt_median >= size and (image.text_height_pt_min or 0.0) >= smallest
+    crisp = sharpness(image) >= sharp and (dots_per_inch(image) or 0.0) >= dpi
+    if not large or not crisp or image.ocr_confidence_mean < confidence:
+        return None
+    height, sure = image.text_height_pt_median, image.ocr_confidence_mean
+    return f"text is {height:.1f} pt at print size and read with confidence {sure:.2f}"
+
+
+def clipped(view: View) -> str | None:
+    """Ink that runs off the image."""
+    edges = view.image.clipped_edges if view.image else []
+    return f"ink runs off the image at the {' and '.join(edges)}" if edges else None
+
+
+def dense(view: View, *, above: int) -> str | None:
+    """Number of pieces of text."""
+    boxes = len(view.image.text_boxes) if view.image else 0
+    return f"{boxes} pieces of text in one figure, over {above}" if boxes > above else None
+
+
+def overlapping(view: View, *, least: int) -> str | None:
+    """Pieces of text on top of others."""
+    boxes = sorted(box.bbox for box in view.image.text_boxes) if view.image else []
+    count = 0
+    for index, a in enumerate(boxes, start=1):
+        reached = itertools.takewhile(lambda b, a=a: b[0] < a[2], itertools.islice(boxes, index, None))
+        count += sum(_covers(a, b) for b in reached)
+    return f"{count} pieces of text lie on top of others" if count >= least else None
+
+
+def _covers(a: Sequence[float], b: Sequence[float]) -> bool:
+    """Whether two boxes share 30% of the smaller one; what letters with tails share stays below."""
+    width = min(a[2], b[2]) - max(a[0], b[0])
+    height = min(a[3], b[3]) - max(a[1], b[1])
+    smaller = min((box[2] - box[0]) * (box[3] - box[1]) for box in (a, b))
+    return width > 0 and height > 0 and width * height > 0.3 * smaller
+
+
+def textless(view: View) -> str | None:
+    """No text at all, where somebody looked for it."""
+    if view.image is None or view.image.ocr_engine == "none" or view.image.text_boxes:
+        return None
+    return "no text was read in the image: nothing in it is labelled"
+
+
+def panel_order(view: View) -> str | None:
+    """Panel letters, complete from a on, whose order is neither that of rows nor that of columns."""
+    letters = list(view.panel_letters)
+    if view.image is None or sorted(letters) != [chr(ord("a") + index) for index in range(len(letters))]:
+        return None
+    places = [_place(letter, view.image) for letter in sorted(letters)]
+    if None in places or not any(_goes_back(a, b) for a, b in itertools.pairwise(places)):
+        return None
+    return f"panels are lettered {', '.join(letters)} in reading order"
+
+
+def _place(letter: str, image: ImageFeatures) -> Sequence[float] | None:
+    """Box of the text that begins with a panel letter in brackets, else of the letter alone."""
+    for pattern in (rf"\(?\s?{letter}\s?\)", rf"{letter}[.:]?\s*$"):
+        for box in image.text_boxes:
+            if re.match(pattern, box.text, re.IGNORECASE):
+                return box.bbox
+    return None
+
+
+def _goes_back(a: Sequence[float], b: Sequence[float]) -> bool:
+    """Whether the way from one panel letter to the next leads against both ways of reading, by rows and by columns."""
+    height = max(a[3] - a[1], b[3] - b[1])
+    left, above = b[0] < a[0] - height, b[1] < a[1] - height
+    below, right = b[1] > a[1] + height, b[0] > a[0] + height
+    return (left and not below) or (above and not right)
+
+
+def panel_gap(view: View) -> str | None:
+    """Panel letters with one missing in between."""
+    letters = sorted(set(view.panel_letters))
+    if len(letters) < 2:
+        return None
+    missing = [chr(code) for code in range(ord("a"), ord(letters[-1])) if chr(code) not in letters]
+    return f"panel letters {', '.join(letters)} without {', '.join(missing)}" if missing else None
+
+
+def truncated_bars(view: View, *, share: float) -> str | None:
+    """Bars on a linear axis that starts above ``share`` of its end; every left axis has to, where there are several."""
+    bars = (view.image.standing_bars if view.image else None) or 0
+    if not bars or not view.axis_numbers or not all(_starts_high(numbers, share) for numbers in view.axis_numbers):
+        return None
+    numbers = view.axis_numbers[0]
+    return f"{bars} bars stand on an axis that starts at {numbers[0]:g} and ends at {numbers[-1]:g}"
+
+
+def truncated_axis(view: View, *, share: float) -> str | None:
+    """A linear axis that starts above ``share`` of its end, under anything but bars."""
+    cut = next((numbers for numbers in view.axis_numbers if _starts_high(numbers, share)), None)
+    if cut is None or truncated_bars(view, share=share):
+        return None
+    return f"left axis starts at {cut[0]:g} and ends at {cut[-1]:g}"
+
+
+def _starts_high(numbers: Sequence[float], share: float) -> bool:
+    """Whether a linear axis starts well above zero.
+
+    By one step is not enough: 1, 2, 3 are categories, and 20, 40, 60 may stand above an unlabelled zero.
+    """
+    return _steps(numbers) == "linear" and numbers[0] >= max(2 * (numbers[1] - numbers[0]), share * numbers[-1])
+
+
+def _steps(numbers: Sequence[float]) -> Literal["linear", "logarithmic"] | None:
+    """How the numbers of an axis rise; None where they fall or rise unevenly. From four on, some may be missing."""
+    pairs = list(itertools.pairwise(numbers))
+    steps = [later - earlier for earlier, later in pairs]
+    if not steps or min(steps) <= 0:
+        return None
+    if max(steps) < (3.1 if len(numbers) > 3 else 1.1) * min(steps):
+        return "linear"
+    ratios = [later / earlier for earlier, later in pairs if earlier > 0]
+    return "logarithmic" if len(ratios) == len(pairs) and min(ratios) > 1.9 else None
+
+
+_NEEDS_UNIT = re.compile(
+    r"\b(?:(?:wall[- ]clock|running|run|inference|training|elapsed|response) times?|runtimes?|latenc(?:y|ies)|"
+    r"durations?|memory(?: usage)?|bandwidth|temperature|pressure|voltage|velocity|speed|power consumption)\b",
+    re.IGNORECASE,
+)
+_UNIT = re.compile(
+    r"[(\[/,]\s?(?:[munµkMGT]?s|sec(?:ond)?s?|min(?:ute)?s?|h(?:ou)?rs?|days?|years?|[kKMGT]i?B|[munµkc]?m|[KkMG]?Hz|"
+    r"[mk]?W|[mk]?V|k?g|°?\s?[CFK]|[kM]?Pa|bits?|bytes?|epochs?|steps?|iterations?|log|relative|normali[sz]ed|×|x|%|"
+    r"a\.u\.)\b|%|\b(?:seconds?|minutes?|hours?|ms|GB|MB|km/h|m/s)\b",
+)
+
+
+def missing_unit(view: View) -> str | None:
+    """A quantity on a numbered figure that makes no sense without a unit, and none in figure or caption."""
+    if not view.image_text or not view.has_axes:
+        return None
+    named = _NEEDS_UNIT.search(view.image_text)
+    if named is None or _UNIT.search(f"{view.image_text} {view.caption or ''}"):
+        return None
+    return f"{_quote(named[0])} is on the figure, and neither figure nor caption gives a unit"
+
+
+# --- checks on the caption ------------------------------------------------------------------------------------------
+
+
+def only_label(view: View, *, words: int) -> str | None:
+    """A caption of at most ``words`` words."""
+    count = word_count(view.body)
+    if not view.caption or count > words:
+        return None
+    return f"the caption is a label of {count} words: {_quote(view.body)}"
+
+
+def short(view: View, *, above: int, words: int) -> str | None:
+    """A caption of more than ``above`` and at most ``words`` words without a statement."""
+    count = word_count(view.body)
+    if not view.caption or not above < count <= words or statements(view.caption):
+        return None
+    return f"the caption is a title of {count} words and explains nothing"
+
+
+def merged(view: View) -> str | None:
+    """A second caption inside the caption."""
+    labels = caption_labels(view.caption or "")
+    return f"two captions ran together: {' and '.join(map(_quote, labels))}" if len(labels) > 1 else None
+
+
+def no_metric(view: View) -> str | None:
+    """A caption that announces results and does not say what was measured."""
+    if not view.caption or not is_result_caption(view.caption) or measures_named(view.body):
+        return None
+    return f"the caption announces results and names no metric: {_quote(view.body)}"
+
+
+def no_groups(view: View) -> str | None:
+    """A caption that announces a comparison and does not say of what."""
+    if not view.caption or not omits_groups(view.caption):
+        return None
+    return f"the caption announces a comparison and names nothing that is compared: {_quote(view.body)}"
+
+
+def measure(view: View) -> str | None:
+    """What is measured, said."""
+    named = _credited(view) and measures_named(view.body)
+    return f"the caption says what is measured ({', '.join(named[:3])})" if named else None
+
+
+def panels_explained(view: View, *, least: int) -> str | None:
+    """At least ``least`` parts of the figure, told apart."""
+    phrases = _credited(view) and panel_phrases(view.caption or "")
+    if not phrases or len(phrases) < least:
+        return None
+    return f"the caption says what stands where ({', '.join(phrases[:4])})"
+
+
+def gives_details(view: View) -> str | None:
+    """Values, abbreviations or groups in parentheses."""
+    given = _credited(view) and details(view.caption or "")
+    return f"the caption gives details ({'; '.join(given[:2])[:120]})" if given else None
+
+
+def explains(view: View, *, least: int) -> str | None:
+    """At least ``least`` sentences that say something."""
+    found = _credited(view) and statements(view.caption or "")
+    return f"the caption explains the figure in {len(found)} sentences" if found and len(found) >= least else None
+
+
+def tells_finding(view: View) -> str | None:
+    """What is to be seen, not only what is drawn."""
+    words = _credited(view) and finding_words(view.caption or "")
+    return f"the caption tells what is to be seen ({', '.join(words[:3])})" if words else None
+
+
+def _credited(view: View) -> bool:
+    """What a caption does well counts only while nothing says that it is another figure's."""
+    return not words_absent(view) and not metric_differs(view)
+
+
+# --- checks of the caption against the image ------------------------------------------------------------------------
+
+WORDS_TO_COMPARE = 8
+"""Fewest content words on either side for their absence to mean anything."""
+
+
+def axis_not_named(view: View) -> str | None:
+    """A metric on a figure with axes that the caption leaves out."""
+    shown, named = metrics_named(view.image_text or ""), metrics_named(view.body)
+    if not view.caption or not view.has_axes or not shown or set(shown) & set(named):
+        return None
+    if no_metric(view) or metric_differs(view):
+        return None
+    return f"the figure has numbered axes and shows {shown[0]}, which the caption does not name"
+
+
+def plot_without_measure(view: View) -> str | None:
+    """Axes, and a caption that names nothing measured; what the axes measure was not read either."""
+    if not view.caption or not view.has_axes or measures_named(view.body):
+        return None
+    if no_metric(view) or axis_not_named(view):
+        return None
+    return "the figure has numbered axes, and the caption names nothing that is measured"
+
+
+def metric_differs(view: View) -> str | None:
+    """Metrics on both sides, and none in common."""
+    named, shown = metrics_named(view.body), metrics_named(view.image_text or "")
+    if not named or not shown or set(named) & set(shown):
+        return None
+    return f"the caption names {named[0]}, the image {shown[0]}"
+
+
+def words_absent(view: View) -> str | None:
+    """Words enough on both sides, and none in common."""
+    named, read = content_words(view.body), content_words(view.image_text or "")
+    if min(len(named), len(read)) < WORDS_TO_COMPARE or _found(named, view.image_text or ""):
+        return None
+    return f"none of the caption's {len(named)} content words is among the {len(read)} words read in the image"
+
+
+def words_found(view: View, *, least: int) -> str | None:
+    """Words of the caption in the image."""
+    found = _found(content_words(view.body), view.image_text or "")
+    return f"words of the caption stand in the image: {', '.join(found[:5])}" if len(found) >= least else None
+
+
+def _found(words: set[str], image_text: str) -> list[str]:
+    """Words that a text read by OCR holds, also where OCR lost the spaces around a longer one."""
+    read, run_together = content_words(image_text), "".join(image_text.lower().split())
+    return sorted(word for word in words if word in read or (len(word) >= MIN_INSIDE and word in run_together))
+
+
+def numbers_absent(view: View, *, named: int, read: int) -> str | None:
+    """At least ``named`` numbers in the caption, ``read`` in the image, and none in common."""
+    ours, theirs = _numbers(view.body), _numbers(view.image_text or "")
+    if len(ours) < named or len(theirs) < read or ours & theirs:
+        return None
+    return f"none of the caption's numbers ({_listed(ours)}) is read in the image"
+
+
+def _numbers(text: str) -> set[float]:
+    """Numbers from 10 and fractions: small whole numbers agree by chance."""
+    return {number for number in number_values(text) if number >= 10 or number % 1}
+
+
+def _listed(numbers: set[float]) -> str:
+    return ", ".join(f"{number:g}" for number in sorted(numbers)[:4])
+
+
+def panels_not_drawn(view: View) -> str | None:
+    """Panel letters in the caption that a lettered figure does not have."""
+    missing = [letter for letter in panels_named(view.body) if letter not in view.panel_letters]
+    if not missing or len(view.panel_letters) < 2:
+        return None
+    return f"the caption names panel {', '.join(missing)}, the image has {', '.join(view.panel_letters)}"
+
+
+def panels_not_explained(view: View) -> str | None:
+    """A lettered figure whose caption speaks of no part of it."""
+    if not view.caption or len(view.panel_letters) < 2 or panel_phrases(view.caption):
+        return None
+    return f"the caption explains none of the panels {', '.join(view.panel_letters)}"
+
+
+# --- checks on the citing text --------------------------------------------------------------------------------------
+
+
+def bare_pointer(view: View) -> str | None:
+    """Paragraphs that only point, all of them."""
+    if not view.citations or any(kind != "pointer" or _goes_on(view, text) for kind, text in view.citations):
+        return None
+    return f"the citing text only points at the figure: {_quote(view.citations[0][1])}"
+
+
+def _goes_on(view: View, text: str) -> bool:
+    """Whether the sentences after the reference speak of what the figure shows, in two of its own words or more."""
+    mentions = find_mentions(text)
+    after = [text[start:end] for start, end in sentences(text) if mentions and start > mentions[-1].start]
+    shown = content_words(f"{view.body} {view.image_text or ''}")
+    return len(content_words(" ".join(after)) & shown) >= 2
+
+
+def claims(view: View) -> str | None:
+    """A comparison or a trend."""
+    kinds = [kind for kind, _ in view.citations or () if kind in ("comparison", "trend")]
+    return f"the citing text makes a claim that can be checked ({kinds[0]})" if kinds else None
+
+
+def claim_numbers_found(view: View, *, least: int) -> str | None:
+    """Numbers of the citing text in the image."""
+    found = _numbers(view.citing_text) & _numbers(view.image_text or "")
+    return f"numbers of the citing text stand in the image: {_listed(found)}" if len(found) >= least else None
+
+
+def citing_words_absent(view: View) -> str | None:
+    """Words enough on both sides, and none in common with image and caption."""
+    citing = content_words(view.citing_text)
+    shown = content_words(f"{view.image_text or ''} {view.body}")
+    if view.image_text is None or min(len(citing), len(shown)) < WORDS_TO_COMPARE or citing & shown:
+        return None
+    return "the citing text shares no content word with caption and image"
+
+
+def reversed_trend(view: View) -> str | None:
+    """One trend told in two directions, by caption and citing text or by two paragraphs."""
+    pair = reversed_pair([*([view.caption] if view.caption else []), *(text for _, text in view.citations or ())])
+    return f"opposite trends: {_quote(pair[0])} against {_quote(pair[1])}" if pair else None
+
+
+def _quote(text: str) -> str:
+    return f'"{text if len(text) <= 80 else text[:79] + "…"}"'
