@@ -63,6 +63,8 @@ class Measurements:
             return item
         try:
             image = self.image(item.image_input)
+        except ImportError:
+            raise  # a missing package would fail every figure; its message names the remedy
         except Exception as error:  # an image library or an OCR engine can fail in its own ways
             return replace(item, problem=f"features can't be measured ({type(error).__name__}: {error})")
         features = SidecarFeatures(image=image, caption=_overlap(item.figure.caption, image))

@@ -68,8 +68,10 @@ class RulesBackend:
     def _respond(self, request: Request) -> Response:
         try:
             return Response(self._answer(request).model_dump_json())
+        except ImportError:
+            raise  # a missing package would fail every figure; its message names the remedy
         except Exception as error:  # an image library or an OCR engine can fail in its own ways
-            return Response("", "error", f"the image can't be measured ({type(error).__name__}: {error})")
+            return Response("", "error", f"no answer by rules ({type(error).__name__}: {error})")
 
     def _answer(self, request: Request) -> Record:
         evidence = request.evidence

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -34,6 +35,7 @@ from scifigqual_bench.judges.measure import Measurements, ocr_measurements
 from scifigqual_bench.judges.parse import answer_record, parse_answer
 from scifigqual_bench.judges.payload import JudgeItem, build_request
 from scifigqual_bench.judges.protocols import PROTOCOLS
+from scifigqual_bench.judges.run import DatasetInfo, run_judge
 from scifigqual_bench.records import Citation, ImageFeatures, Prediction, SidecarFeatures, TextBox
 from scifigqual_bench.rubric import DIMENSION_KEYS
 from tests.factory import figure
@@ -421,8 +423,35 @@ def test_an_image_that_cannot_be_measured_fails_its_own_figure(backend: RulesBac
     backend._measurements.prepared(known, measure=False)
     good, bad = PROTOCOLS["direct"].judge([known, item(2, image=b"no image")], backend)
     assert (good.status, bad.status) == ("ok", "api_error")
-    assert bad.status_reason == "direct call: the image can't be measured (ValueError: no image)"
+    assert bad.status_reason == "direct call: no answer by rules (ValueError: no image)"
     assert bad.overall_score is None
+
+
+@pytest.mark.parametrize("protocol", ["direct", "agent"])
+def test_a_missing_package_ends_the_run_with_its_remedy(protocol: str, tmp_path: Path) -> None:
+    def measure(image: bytes, size: tuple[float, float] | None) -> ImageFeatures:
+        raise ImportError("image features need OpenCV: pip install ...")
+
+    measurements = Measurements(measure, engine="none")
+    dataset = DatasetInfo("example", "f" * 64, ("rated",), 1)
+    with pytest.raises(ImportError, match="pip install"):
+        run_judge(
+            [item(features=None)],
+            protocol,
+            make_backend("rules", measurements=measurements),
+            tmp_path,
+            dataset,
+            features=measurements,
+            progress=False,
+        )
+
+
+def test_a_run_by_rules_can_be_resumed(tmp_path: Path, backend: RulesBackend) -> None:
+    dataset = DatasetInfo("example", "f" * 64, ("rated",), 3)
+    for count in (2, 3):
+        items = [item(n) for n in range(1, count + 1)]
+        manifest = run_judge(items, "agent", backend, tmp_path, dataset, progress=False)
+    assert (manifest.status_counts, manifest.revision) == ({"ok": 3}, backend.revision)
 
 
 def test_the_registry_knows_what_there_is() -> None:
