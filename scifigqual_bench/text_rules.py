@@ -1,8 +1,7 @@
 """What a caption or a citing paragraph says, told by fixed rules on its words: metrics, groups, directions, commands.
 
 Pure functions on English text; every list of words is written out here. They find what is named, not what is meant:
-a caption that names its metric in a word that no list holds counts as naming none. How often that happens on real
-captions is reported where the rules are used (:mod:`scifigqual_bench.judges.backends.rules`).
+a caption that names its metric in a word that no list holds counts as naming none.
 """
 
 from __future__ import annotations
