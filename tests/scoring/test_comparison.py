@@ -70,6 +70,17 @@ def test_p_values_against_all_swaps():
     assert found["mae"] == pytest.approx(np.mean(all_swaps), abs=0.02)
 
 
+def test_swaps_that_are_as_large_but_for_rounding_count():
+    # Errors in tenths, one figure a paper: 48 of the 64 swaps give a difference at least as large, two of them
+    # only in exact arithmetic.
+    first, second = np.array([16, 5, 2, 5, 8, 16]), np.array([9, 1, 6, 12, 16, 14])
+    signs = np.array(list(product([1, -1], repeat=6)))
+    exact = np.abs(signs @ (first - second)) >= abs((first - second).sum())
+    assert exact.mean() == 0.75
+    found = permutation_p_values(5 + first / 10, 5 + second / 10, np.full(6, 5.0), np.arange(6), 6, Bootstrap(20_000))
+    assert found["mae"] == pytest.approx(0.75, abs=0.01)
+
+
 def test_three_systems_against_one(rows):
     predictions, golds, _ = rows(5)
     systems = {"a": predictions, "b": worse(predictions, 1), "c": worse(predictions, 3)}

@@ -124,8 +124,8 @@ def test_composition(report):
 
 
 def test_context_scored_without_evidence(eval1200, constant):
-    report = score(constant, eval1200.golds, mask="evidence", resamples=0)
-    assert report.columns[CTX].open == 625
+    report = score(constant, eval1200.golds, mask="evidence", ratings=eval1200.ratings, resamples=0)
+    assert report.columns[CTX].open == report.columns[CTX].ceiling.items == 625
     assert report.coverage.scored_closed[CTX].count == 182
     assert not any(report.coverage.without_gold.values())
 

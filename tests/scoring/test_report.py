@@ -108,6 +108,7 @@ def test_unanswered_items_take_the_headline_and_are_named():
     report = score(failed(), GOLDS, resamples=0)
     assert report.coverage.status == {"ok": 2, "refusal": 1}
     assert (report.coverage.scored, report.coverage.open) == (9, 14)
+    assert not any(violation.count for violation in report.coverage.null_open.values())
     column = report.columns[VC]
     assert column.headline is None
     assert column.headline_reason.startswith("2 of 3 figures scored (66.7%), 100.0% needed")
@@ -289,6 +290,13 @@ def test_standard_groupings_and_slices(rows):
     for key in COLUMNS:
         assert part.columns[key].agreement == alone.columns[key].answered_only
         assert part.columns[key].pairwise_within_1 == alone.columns[key].ceiling.pairwise_within_1
+
+
+def test_labels_are_sorted_as_numbers(rows):
+    predictions, golds, _ = rows(1)
+    labels = {row["figure_id"]: ("10", "9", "100")[index % 3] for index, row in enumerate(golds)}
+    report = score(predictions, golds, groupings={"ratings": labels}, resamples=0)
+    assert list(report.slices["ratings"]) == ["9", "10", "100"]
 
 
 def test_everything_wrong_is_listed_at_once():
