@@ -109,6 +109,11 @@ class Cells:
         """Papers with a figure in the sample."""
         return int(np.count_nonzero(self._figures))
 
+    @property
+    def height(self) -> int:
+        """Number of cells."""
+        return self.ix.size
+
     @cached_property
     def _figures(self) -> Floats:
         return self.members.sum(axis=0)
@@ -296,6 +301,10 @@ class Sampled(Protocol):
     @property
     def papers_present(self) -> int:
         """Papers that have anything in the sample."""
+
+    @property
+    def height(self) -> int:
+        """Rows of the largest matrix that :meth:`statistics` makes."""
 
     def statistics(self, weights: Floats, names: Sequence[str]) -> dict[str, Floats]:
         """Statistics by name, shape (samples,), of weights of shape (papers, samples); NaN where undefined."""

@@ -262,7 +262,7 @@ def permutation_p_values(
     )
     observed = _swapped(cells, np.ones((n_papers, 1)))
     as_large = dict.fromkeys(COMPARED, 0)
-    for kept in _coins(n_papers, bootstrap):
+    for kept in _coins(n_papers, bootstrap, cells.height):
         for name, values in _swapped(cells, kept).items():
             # The smallest of differences is a sum of many floats: without slack, equal ones could compare as less.
             smaller = np.abs(values) < np.abs(observed[name]) - 1e-12
@@ -281,10 +281,10 @@ def _swapped(cells: Cells, kept: Floats) -> dict[str, Floats]:
     return {name: first[name] - second[name] for name in COMPARED}
 
 
-def _coins(n_papers: int, bootstrap: Bootstrap) -> Iterator[Floats]:
+def _coins(n_papers: int, bootstrap: Bootstrap, height: int) -> Iterator[Floats]:
     """Random zeros and ones, shape (n_papers, some of the swaps)."""
     rng = np.random.default_rng(bootstrap.seed)
-    for size in chunk_sizes(2 * n_papers, bootstrap.resamples):
+    for size in chunk_sizes(2 * n_papers, bootstrap.resamples, height):
         yield rng.integers(2, size=(size, n_papers)).T.astype(np.float64)
 
 

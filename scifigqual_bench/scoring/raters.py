@@ -143,6 +143,11 @@ class Alpha:
         """Papers with a figure that has several ratings."""
         return int(np.count_nonzero(self._counts.sum(axis=0)))
 
+    @property
+    def height(self) -> int:
+        """Number of distinct pairs of ratings."""
+        return self._low.size
+
     def statistics(self, weights: Floats, names: Sequence[str] = ALPHA) -> dict[str, Floats]:
         """Alpha of many samples, see :meth:`scifigqual_bench.scoring.agreement.Sampled.statistics`."""
         counts, pairs = self._counts @ weights, self._pairs @ weights
@@ -195,6 +200,11 @@ class Anova:
     def papers_present(self) -> int:
         """Papers with a rated figure."""
         return int(np.count_nonzero(self._items_of_size.sum(axis=0)))
+
+    @property
+    def height(self) -> int:
+        """Number of distinct numbers of ratings."""
+        return self._sizes.size
 
     def statistics(self, weights: Floats, names: Sequence[str] = ANOVA) -> dict[str, Floats]:
         """Statistics of many samples, see :meth:`scifigqual_bench.scoring.agreement.Sampled.statistics`."""

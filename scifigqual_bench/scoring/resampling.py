@@ -14,8 +14,9 @@ import numpy as np
 
 from scifigqual_bench.scoring.agreement import Estimate, Floats, Sampled, points
 
-CHUNK_NUMBERS = 1 << 17
-"""Numbers in one matrix of weights: large enough to amortise a call, small enough for a core's cache."""
+WEIGHTS_AT_ONCE, CELLS_AT_ONCE = 1 << 17, 1 << 22
+"""Numbers in one matrix of weights and in the largest made from it: a chunk of resamples is large enough to amortise a
+call, small enough for a core's cache, and never fills the memory. The draws don't depend on the size of chunks."""
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -55,24 +56,29 @@ class Sample:
     names: Sequence[str]
 
 
-def paper_weights(n_papers: int, bootstrap: Bootstrap) -> Iterator[Floats]:
+def paper_weights(n_papers: int, bootstrap: Bootstrap, height: int = 1) -> Iterator[Floats]:
     """How often each paper is drawn in each bootstrap sample; a sample draws as many papers as there are.
 
+    Args:
+        n_papers: Number of papers.
+        bootstrap: Number of samples and seed.
+        height: Rows of the largest matrix that will be made from the weights.
+
     Yields:
-        Weights of shape (n_papers, some of the samples), in chunks that fit a cache.
+        Weights of shape (n_papers, some of the samples).
 
     >>> [weights.sum(axis=0).tolist() for weights in paper_weights(3, Bootstrap(resamples=2))]
     [[3.0, 3.0]]
     """
     rng = np.random.default_rng(bootstrap.seed)
-    for size in chunk_sizes(n_papers, bootstrap.resamples):
+    for size in chunk_sizes(n_papers, bootstrap.resamples, height):
         slots = rng.integers(n_papers, size=(size, n_papers)) * size + np.arange(size)[:, None]
         yield np.bincount(slots.ravel(), minlength=n_papers * size).reshape(n_papers, size).astype(np.float64)
 
 
-def chunk_sizes(n_papers: int, resamples: int) -> Iterator[int]:
+def chunk_sizes(n_papers: int, resamples: int, height: int) -> Iterator[int]:
     """Sizes of the chunks that ``resamples`` columns of weights are handled in."""
-    chunk = max(64, CHUNK_NUMBERS // n_papers)
+    chunk = max(64, min(WEIGHTS_AT_ONCE // n_papers, CELLS_AT_ONCE // max(height, 1)))
     yield from (min(chunk, resamples - start) for start in range(0, resamples, chunk))
 
 
@@ -141,7 +147,8 @@ class Resampled(Generic[Key]):
 def resample(samples: Mapping[Key, Sample], n_papers: int, bootstrap: Bootstrap) -> Resampled[Key]:
     """Statistics of several samples, with the same draws of papers for all of them."""
     parts: dict[Key, list[dict[str, Floats]]] = {key: [] for key in samples}
-    for weights in paper_weights(n_papers, bootstrap):
+    height = max((sample.data.height for sample in samples.values()), default=1)
+    for weights in paper_weights(n_papers, bootstrap, height):
         for key, sample in samples.items():
             parts[key].append(sample.data.statistics(weights, sample.names))
     return Resampled(

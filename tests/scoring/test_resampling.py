@@ -27,6 +27,12 @@ def test_weights_draw_as_many_papers_as_there_are():
     assert weights.mean() == 1.0 and weights.var() == pytest.approx(1.0, abs=0.02)
 
 
+def test_draws_do_not_depend_on_the_size_of_chunks():
+    low, high = (list(paper_weights(20, Bootstrap(resamples=300), height)) for height in (1, 1 << 16))
+    assert len(low) < len(high)
+    assert np.array_equal(np.concatenate(low, axis=1), np.concatenate(high, axis=1))
+
+
 def test_against_a_plain_loop_over_the_same_draws():
     x, g, paper = scores(0)
     bootstrap = Bootstrap(resamples=300, seed=7)
