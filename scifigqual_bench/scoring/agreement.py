@@ -181,22 +181,36 @@ class Cells:
         return covariance / np.sqrt((wx * rx * rx).sum(axis=0) * (wg * rg * rg).sum(axis=0))
 
     def _kendall(self, w: Floats, wx: Floats, wg: Floats, n: Floats) -> Floats:
-        # Concordant minus discordant pairs: predictions in ascending order, the golds of lower predictions so far kept
-        # as a table that is summed up from below.
-        excess = np.zeros_like(n)
-        lower = np.zeros_like(wg)
-        for start, stop in zip(*self._x_bounds, strict=True):
-            rows, weight = self.ig[start:stop], w[start:stop]
-            up_to = running_sum(lower)
-            excess += (weight * (2 * up_to[rows] - lower[rows] - up_to[-1])).sum(axis=0)
-            lower[rows] += weight
-        untied = (n * n - (wx * wx).sum(axis=0)) * (n * n - (wg * wg).sum(axis=0))
-        return 2 * excess / np.sqrt(untied)
+        concordant = np.zeros_like(n)
+        for low, high, below, outside in self._splits:
+            sums = np.concatenate([np.zeros((1, n.size)), running_sum(w[low])])
+            concordant += (w[high] * (sums[below] - sums[outside])).sum(axis=0)
+        tied_x, tied_g = (wx * wx).sum(axis=0), (wg * wg).sum(axis=0)
+        untied = n * n - tied_x - tied_g + (w * w).sum(axis=0)  # twice the concordant and discordant pairs
+        return (4 * concordant - untied) / np.sqrt((n * n - tied_x) * (n * n - tied_g))
 
     @cached_property
-    def _x_bounds(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        values = np.arange(self.x.size)
-        return np.searchsorted(self.ix, values), np.searchsorted(self.ix, values, side="right")
+    def _splits(self) -> list[tuple[NDArray[np.intp], ...]]:
+        """How to find the concordant pairs: each pair is met once, at the highest bit in which its ranks differ.
+
+        At a bit, cells that agree in all higher bits of their rank on one side form a block, and those with a zero in
+        the bit are low, those with a one high. A high cell is concordant with the low cells of its block that have less
+        on the other side, which are consecutive when the low cells are sorted by block and other side.
+
+        Returns:
+            For each bit of the side with fewer values: the low cells so sorted, the high cells, and for each high cell
+            how many of the sorted low cells stand before its own place and before its block.
+        """
+        rank, other = (self.ix, self.ig) if self.x.size <= self.g.size else (self.ig, self.ix)
+        splits = []
+        for bit in range(int(rank.max(initial=0)).bit_length()):
+            key = (rank >> (bit + 1)) * (other.max() + 1) + other
+            one = (rank >> bit) & 1 == 1
+            (low,), (high,) = np.nonzero(~one), np.nonzero(one)
+            low = low[np.argsort(key[low], kind="stable")]
+            below, outside = np.searchsorted(key[low], [key[high], key[high] - other[high]])
+            splits.append((low, high, below, outside))
+        return splits
 
     def undefined(self, name: str) -> str:
         """Why a statistic has no value on this sample, in words for a reader."""
