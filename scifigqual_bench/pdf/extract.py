@@ -1,7 +1,8 @@
 """One PDF -> its figures: the steps of this room in their order.
 
 document -> captions -> regions -> paragraphs -> citations -> crops -> curation. Each step is a function of its own;
-here they meet, and what one of them could not do becomes a problem, a mark or a dropped figure.
+here they meet in one record that keeps what each of them found (:class:`PaperAnalysis`), and what one of them could
+not do becomes a problem, a mark or a dropped figure.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,11 +26,11 @@ from scifigqual_bench.pdf.curation import (
     placement_marks,
 )
 from scifigqual_bench.pdf.document import Document, PdfError, Rect, open_pdf, read_document
-from scifigqual_bench.pdf.layout import analyse
+from scifigqual_bench.pdf.layout import Layout, analyse
 from scifigqual_bench.pdf.ocr import read_scans
 from scifigqual_bench.pdf.regions import Region, find_regions
 from scifigqual_bench.pdf.render import Crop, render_region
-from scifigqual_bench.pdf.text import paper_title, paragraphs
+from scifigqual_bench.pdf.text import Paragraph, paper_title, paragraphs
 from scifigqual_bench.records import (
     Citation,
     DroppedFigure,
@@ -101,6 +102,55 @@ def figure_indices(numbers: Sequence[str]) -> list[int]:
     return indices
 
 
+@dataclass(frozen=True)
+class Candidate:
+    """A captioned figure on its way to a row.
+
+    Attributes:
+        region: Where its graphic is, or why it has none.
+        crop: Its rendered region; None where there is none.
+        marks: Every decision of curation on it alone.
+        citations: The paragraphs that name it.
+    """
+
+    figure_id: str
+    fig_index: int
+    caption: Caption
+    region: Region | Problem
+    citations: tuple[Citation, ...] = ()
+    crop: Crop | None = None
+    marks: tuple[Mark, ...] = ()
+
+    @property
+    def deleted(self) -> bool:
+        """Whether a mark deletes it (S1)."""
+        return any(mark.stage == "S1" for mark in self.marks)
+
+
+@dataclass(frozen=True)
+class PaperAnalysis:
+    """What each step found in one PDF, from its lines of text to the decisions on its figures.
+
+    Attributes:
+        document: The pages as read, scanned ones too where an OCR engine was at hand.
+        captions: Of figures, tables, algorithms and listings.
+        regions: One entry a caption: where its graphic is, or why it has none.
+        paragraphs: All text that is neither caption nor float nor furniture, in reading order.
+        candidates: The captioned figures, in the order of their captions.
+        unusable: Why the whole paper is left out (S5); None where it is not.
+        problems: What went wrong on the way.
+    """
+
+    document: Document
+    layout: Layout
+    captions: tuple[Caption, ...]
+    regions: tuple[Region | Problem, ...]
+    paragraphs: tuple[Paragraph, ...]
+    candidates: tuple[Candidate, ...]
+    unusable: Mark | None
+    problems: tuple[Problem, ...]
+
+
 def extract_paper(path: Path, meta: PaperMeta, *, ocr: OcrEngine | None = None) -> Extraction:
     """Extract the figures of one paper.
 
@@ -113,26 +163,33 @@ def extract_paper(path: Path, meta: PaperMeta, *, ocr: OcrEngine | None = None) 
         Figures, dropped figures and a report. Nothing is raised for a fault of the PDF: it is the report's status.
     """
     try:
-        return _extract(path, meta, ocr)
-    except PdfError as error:
-        return failed(path, meta.paper_id, Problem(code=error.code, message=str(error)))
+        return extraction_of(analyse_paper(path, meta.paper_id, ocr=ocr), meta)
     except Exception as error:  # a fault in one paper, ours or the PDF library's, must not end a corpus run
-        message = f"{path.name}: extraction failed ({type(error).__name__}: {error})"
-        return failed(path, meta.paper_id, Problem(code="extraction-failed", message=message))
+        return failed(path, meta.paper_id, problem_of(error, path))
 
 
-@dataclass(frozen=True)
-class _Candidate:
-    """A captioned figure on its way to a row, with what was found of it so far."""
-
-    figure_id: str
-    fig_index: int
-    caption: Caption
-    region: Region | Problem
-    citations: list[Citation]
+def problem_of(error: Exception, path: Path) -> Problem:
+    """What ended the analysis of a PDF, as a problem: one of the PDF's own, or else ``extraction-failed``."""
+    if isinstance(error, PdfError):
+        return Problem(code=error.code, message=str(error))
+    message = f"{path.name}: extraction failed ({type(error).__name__}: {error})"
+    return Problem(code="extraction-failed", message=message)
 
 
-def _extract(path: Path, meta: PaperMeta, ocr: OcrEngine | None) -> Extraction:
+def analyse_paper(path: Path, paper_id: str, *, ocr: OcrEngine | None = None) -> PaperAnalysis:
+    """Run every step on one paper, and keep what each of them found.
+
+    Args:
+        path: The PDF.
+        paper_id: Its id, for the ids of its figures.
+        ocr: Reads scanned pages; None leaves them unread, and a problem says so.
+
+    Returns:
+        The analysis: nothing in it depends on what else is known of the paper.
+
+    Raises:
+        PdfError: The file can't be opened.
+    """
     document = read_scans(read_document(path), ocr)
     layout = analyse(document)
     captions = find_captions(document, layout)
@@ -140,92 +197,97 @@ def _extract(path: Path, meta: PaperMeta, ocr: OcrEngine | None) -> Extraction:
     text = paragraphs(document, *_not_body(captions, regions))
     figures = [(c, r) for c, r in zip(captions, regions, strict=True) if c.kind == "figure"]
     bound = bind_citations(text, [caption.number for caption, _ in figures])
-    candidates = _candidates(meta.paper_id, figures, bound.citations)
+    candidates = _candidates(paper_id, figures, bound.citations)
     problems = [Problem(code=code, message=message, page=page) for code, message, page in document.problems]
     problems += bound.problems
     problems += [candidate.region for candidate in candidates if isinstance(candidate.region, Problem)]
-    crops = _render(path, candidates, problems)
-    marks = _curate(candidates, crops, layout.text_area)
-    deleted = [candidate.figure_id for candidate in candidates if _is_deleted(marks[candidate.figure_id])]
-    unusable = paper_unusable(len(candidates), len(deleted))
+    candidates = _curated(_rendered(path, candidates, problems), layout.text_area)
+    unusable = paper_unusable(len(candidates), sum(candidate.deleted for candidate in candidates))
     if unusable is not None:
         problems.append(Problem(code=unusable.code, message=f"{path.name}: {unusable.detail}"))
+    return PaperAnalysis(
+        document=document,
+        layout=layout,
+        captions=tuple(captions),
+        regions=tuple(regions),
+        paragraphs=tuple(text),
+        candidates=tuple(candidates),
+        unusable=unusable,
+        problems=tuple(problems),
+    )
 
+
+def extraction_of(analysis: PaperAnalysis, meta: PaperMeta) -> Extraction:
+    """The rows of one paper: what was found, with what is known of the paper apart from its PDF."""
+    document, unusable = analysis.document, analysis.unusable
+    title = meta.title or paper_title(document)
     kept: list[ExtractedFigure] = []
     dropped: list[DroppedFigure] = []
-    title = meta.title or paper_title(document)
-    for candidate in candidates:
-        own = marks[candidate.figure_id]
-        if unusable is not None or candidate.figure_id in deleted:
-            dropped.append(_dropped(meta.paper_id, candidate, [*own, *([unusable] if unusable else [])]))
+    for candidate in analysis.candidates:
+        if candidate.crop is None or candidate.deleted or unusable is not None:
+            dropped.append(_dropped(meta.paper_id, candidate, unusable))
         else:
-            crop = crops[candidate.figure_id]
-            kept.append(ExtractedFigure(_row(meta, title, document, candidate, crop, own), crop.png))
+            figure = _row(meta, title, document, candidate, candidate.crop)
+            kept.append(ExtractedFigure(figure, candidate.crop.png))
+    partial = any(problem.code in PARTIAL for problem in analysis.problems)
     report = PaperReport(
         paper_id=meta.paper_id,
-        file=path.name,
+        file=document.path.name,
         sha256=document.sha256,
-        status="dropped" if unusable else "partial" if any(p.code in PARTIAL for p in problems) else "ok",
-        problems=problems,
+        status="dropped" if unusable else "partial" if partial else "ok",
+        problems=list(analysis.problems),
         pages=len(document.pages),
-        figures_found=len(candidates),
+        figures_found=len(analysis.candidates),
         figures_kept=len(kept),
         figures_dropped=len(dropped),
-        tables_found=sum(caption.kind == "table" for caption in captions),
-        captions_without_region=sum(isinstance(region, Problem) for _, region in figures),
-        citations_found=sum(len(candidate.citations) for candidate in candidates),
+        tables_found=sum(caption.kind == "table" for caption in analysis.captions),
+        captions_without_region=sum(isinstance(candidate.region, Problem) for candidate in analysis.candidates),
+        citations_found=sum(len(candidate.citations) for candidate in analysis.candidates),
     )
     return Extraction(report=report, figures=tuple(kept), dropped=tuple(dropped))
 
 
-def _render(path: Path, candidates: Sequence[_Candidate], problems: list[Problem]) -> dict[str, Crop]:
-    """Crops by figure id; one that can't be rendered is told."""
-    crops: dict[str, Crop] = {}
+def _rendered(path: Path, candidates: Sequence[Candidate], problems: list[Problem]) -> list[Candidate]:
+    """The candidates with their crops; one that can't be rendered is told."""
+    found = []
     with open_pdf(path) as pdf:
         for candidate in candidates:
-            region = candidate.region
-            if isinstance(region, Problem):
-                continue
-            page = pdf[region.page - 1]
-            if page.rotation:
-                page.remove_rotation()
-            try:
-                crops[candidate.figure_id] = render_region(page, region.bbox, dpi=DPI)
-            except Exception as error:  # PyMuPDF raises several types; the other figures are still to come
-                message = f"{path.name}, page {region.page}: {candidate.caption.label} can't be rendered ({error})"
-                problems.append(Problem(code="render-failed", message=message, page=region.page))
-    return crops
+            region, crop = candidate.region, None
+            if isinstance(region, Region):
+                page = pdf[region.page - 1]
+                if page.rotation:
+                    page.remove_rotation()
+                try:
+                    crop = render_region(page, region.bbox, dpi=DPI)
+                except Exception as error:  # PyMuPDF raises several types; the other figures are still to come
+                    message = f"{path.name}, page {region.page}: {candidate.caption.label} can't be rendered ({error})"
+                    problems.append(Problem(code="render-failed", message=message, page=region.page))
+            found.append(replace(candidate, crop=crop))
+    return found
 
 
-def _curate(
-    candidates: Sequence[_Candidate], crops: Mapping[str, Crop], text_area: tuple[float, float]
-) -> dict[str, list[Mark]]:
-    """Every decision on every figure (SPEC 8): S1 of the crop, duplicates within the paper, S2 of its place."""
-    marks: dict[str, list[Mark]] = {
-        candidate.figure_id: []
-        if candidate.figure_id in crops
-        else [Mark(stage="S1", code="no-crop", detail="no region was found, or it can't be rendered")]
-        for candidate in candidates
-    }
-    rendered = [candidate for candidate in candidates if candidate.figure_id in crops]
-    images = [decode(crops[candidate.figure_id].png) for candidate in rendered]
-    places = [Placed(c.caption.number, c.caption.page, crops[c.figure_id].bbox, c.caption.continued) for c in rendered]
-    twins = duplicate_marks(images, [candidate.caption.label for candidate in rendered])
-    for candidate, image, twin, flags in zip(rendered, images, twins, placement_marks(places, text_area), strict=True):
-        own = [*crop_marks(image), *twin, *flags]
-        if candidate.caption.continued:
-            own.append(Mark(stage="S4", code="cross-page", detail="its caption continues an earlier one"))
-        marks[candidate.figure_id] = own
-    return marks
+def _curated(candidates: Sequence[Candidate], text_area: tuple[float, float]) -> list[Candidate]:
+    """The candidates with every decision on them (SPEC 8): S1 of the crop, duplicates in the paper, S2 of its place."""
+    crops = {k: candidate.crop for k, candidate in enumerate(candidates) if candidate.crop is not None}
+    captions = [candidates[k].caption for k in crops]
+    images = [decode(crop.png) for crop in crops.values()]
+    places = [
+        Placed(caption.number, caption.page, crop.bbox, caption.continued)
+        for caption, crop in zip(captions, crops.values(), strict=True)
+    ]
+    twins = duplicate_marks(images, [caption.label for caption in captions])
+    flags = placement_marks(places, text_area)
+    marks = dict.fromkeys(range(len(candidates)), _NO_CROP)
+    for k, image, twin, flag in zip(crops, images, twins, flags, strict=True):
+        marks[k] = (*crop_marks(image), *twin, *flag, *(_CROSS_PAGE if candidates[k].caption.continued else ()))
+    return [replace(candidate, marks=marks[k]) for k, candidate in enumerate(candidates)]
 
 
-def _is_deleted(marks: Sequence[Mark]) -> bool:
-    return any(mark.stage == "S1" for mark in marks)
+_NO_CROP = (Mark(stage="S1", code="no-crop", detail="no region was found, or it can't be rendered"),)
+_CROSS_PAGE = (Mark(stage="S4", code="cross-page", detail="its caption continues an earlier one"),)
 
 
-def _row(
-    meta: PaperMeta, title: str | None, document: Document, candidate: _Candidate, crop: Crop, marks: list[Mark]
-) -> Figure:
+def _row(meta: PaperMeta, title: str | None, document: Document, candidate: Candidate, crop: Crop) -> Figure:
     caption, region = candidate.caption, candidate.region
     assert isinstance(region, Region)
     mask = gating.open_dimensions(has_caption=bool(caption.text), has_context=bool(candidate.citations))
@@ -236,7 +298,7 @@ def _row(
         fig_index=candidate.fig_index,
         number=caption.number,
         caption=caption.text,
-        citations=candidate.citations,
+        citations=list(candidate.citations),
         venue=meta.venue,
         year=meta.year,
         title=title,
@@ -249,8 +311,8 @@ def _row(
         height=crop.height,
         image_sha256=hashlib.sha256(crop.png).hexdigest(),
         open_dimensions=list(mask),
-        curation_status="flagged" if any(mark.stage == "S2" for mark in marks) else "kept",
-        curation_marks=marks,
+        curation_status="flagged" if any(mark.stage == "S2" for mark in candidate.marks) else "kept",
+        curation_marks=list(candidate.marks),
         provenance=Provenance(
             pdf_sha256=document.sha256,
             engine=ENGINE,
@@ -262,7 +324,7 @@ def _row(
     )
 
 
-def _dropped(paper_id: str, candidate: _Candidate, marks: list[Mark]) -> DroppedFigure:
+def _dropped(paper_id: str, candidate: Candidate, unusable: Mark | None) -> DroppedFigure:
     caption, region = candidate.caption, candidate.region
     return DroppedFigure(
         figure_id=candidate.figure_id,
@@ -271,8 +333,8 @@ def _dropped(paper_id: str, candidate: _Candidate, marks: list[Mark]) -> Dropped
         page=caption.page,
         bbox=_rounded(region.bbox) if isinstance(region, Region) else None,
         caption=caption.text,
-        citations=candidate.citations,
-        marks=marks,
+        citations=list(candidate.citations),
+        marks=[*candidate.marks, *([unusable] if unusable else [])],
     )
 
 
@@ -296,7 +358,7 @@ def _not_body(
 
 def _candidates(
     paper_id: str, figures: Sequence[tuple[Caption, Region | Problem]], citations: Mapping[str, list[Citation]]
-) -> list[_Candidate]:
+) -> list[Candidate]:
     """Give every figure its id. A number's citations go to the first figure that bears it: they are not doubled."""
     indices = figure_indices([caption.number for caption, _ in figures])
     cited: set[str] = set()
@@ -304,5 +366,5 @@ def _candidates(
     for index, (caption, region) in zip(indices, figures, strict=True):
         own = [] if caption.number in cited else citations[caption.number]
         cited.add(caption.number)
-        found.append(_Candidate(figure_id(paper_id, index), index, caption, region, own))
+        found.append(Candidate(figure_id(paper_id, index), index, caption, region, tuple(own)))
     return found
