@@ -7,7 +7,7 @@ from 1. Bad files end in a :class:`PdfError` with a stable code, never in a trac
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,8 +16,14 @@ Rect = tuple[float, float, float, float]
 """x0, y0, x1, y1."""
 
 
-VECTOR_BLOCK = 3
-"""The PDF library's number for a block that is a vector path."""
+WHITE = 0.98
+"""A colour with no channel below this is paper."""
+SCAN_SHARE = 0.5
+"""A page is a picture of itself if images cover more than this share of it."""
+MAX_SIDE = 14_400.0
+"""Points: the longest side of a page that the PDF reference (ISO 32000, annex C) has readers support."""
+MAX_DRAWINGS = 300_000
+"""Paths of one page that are kept; a plot of as many points has none that would be missed."""
 
 
 class PdfError(Exception):
@@ -109,10 +115,20 @@ class Drawing:
     stroke: tuple[float, float, float] | None
     rect: bool
 
+    @property
+    def shows(self) -> bool:
+        """Whether it is more than white on white."""
+        return any(colour is not None and min(colour) < WHITE for colour in (self.fill, self.stroke))
+
 
 @dataclass
 class Page:
-    """What is on one page."""
+    """What is on one page.
+
+    Attributes:
+        text_layer: ``"native"``: the page shows its text; ``"ocr"``: it shows a picture of it, and the text was read
+            from that, by us or by whoever made the PDF.
+    """
 
     number: int
     width: float
@@ -121,6 +137,12 @@ class Page:
     images: list[Rect] = field(default_factory=list)
     drawings: list[Drawing] = field(default_factory=list)
     text_layer: str = "native"
+
+    @property
+    def pictured(self) -> bool:
+        """Whether images cover most of it, as on a scan."""
+        covered = sum((x1 - x0) * (y1 - y0) for x0, y0, x1, y1 in self.images)
+        return covered > SCAN_SHARE * self.width * self.height
 
 
 @dataclass
@@ -172,15 +194,30 @@ def open_pdf(path: Path) -> Iterator[object]:
     try:
         if document.needs_pass:
             raise PdfError("pdf-encrypted", f"{path.name}: needs a password; decrypt it first")
-        if document.page_count == 0 and document.is_repaired:
-            raise PdfError(
-                "pdf-damaged", f"{path.name}: cut short or damaged; no page can be recovered"
-            )
-        if document.page_count == 0:
+        try:
+            count = document.page_count
+        except Exception as error:
+            raise PdfError("pdf-damaged", f"{path.name}: its tree of pages can't be followed ({error})") from None
+        if count == 0 and document.is_repaired:
+            raise PdfError("pdf-damaged", f"{path.name}: cut short or damaged; no page can be recovered")
+        if count == 0:
             raise PdfError("pdf-no-pages", f"{path.name}: has no pages")
         yield document
     finally:
         document.close()
+
+
+def shown_page(pdf: object, number: int) -> object:
+    """A page of an open PDF as it is displayed: its rotation is made part of its content.
+
+    Args:
+        pdf: The open file (``pymupdf.Document``).
+        number: The page, from 1.
+    """
+    page = pdf[number - 1]
+    if page.rotation:
+        page.remove_rotation()
+    return page
 
 
 def read_document(path: Path) -> Document:
@@ -204,77 +241,121 @@ def read_document(path: Path) -> Document:
         if pdf.is_repaired:
             message = f"{path.name}: damaged, read as far as it could be repaired ({pdf.page_count} pages)"
             document.problems.append(("pdf-repaired", message, None))
-        for index in range(pdf.page_count):
+        for number in range(1, pdf.page_count + 1):
             try:
-                page = _read_page(pdf[index], index + 1)
+                page = _read_page(shown_page(pdf, number), document, number)
             except Exception as error:  # PyMuPDF: several types; one bad page must not cost the others
-                page = Page(number=index + 1, width=0.0, height=0.0)
-                message = f"{path.name}, page {index + 1}: can't be read ({error})"
-                document.problems.append(("page-unreadable", message, index + 1))
+                page = Page(number=number, width=0.0, height=0.0)
+                message = f"{path.name}, page {number}: can't be read ({error})"
+                document.problems.append(("page-unreadable", message, number))
             document.pages.append(page)
     return document
 
 
-def _read_page(page: object, number: int) -> Page:
+def _read_page(page: object, document: Document, number: int) -> Page:
+    """Read one page; what had to be left out of it is told among the document's problems."""
     import pymupdf
 
-    if page.rotation:
-        page.remove_rotation()
+    frame = tuple(page.rect)
+    result = Page(number=number, width=page.rect.width, height=page.rect.height)
+    if max(result.width, result.height) > MAX_SIDE:
+        raise ValueError(f"it is {result.width:.0f} by {result.height:.0f} points large, over {MAX_SIDE:.0f}")
+    where = f"{document.path.name}, page {number}"
     # CLIP: what a clip hides (the part of a figure that its author cropped away) is not on the page
+    pictures = page.get_textpage(flags=pymupdf.TEXT_PRESERVE_IMAGES | pymupdf.TEXT_CLIP)
+    for info in pictures.extractIMGINFO():
+        box = _within(info["bbox"], frame)
+        if box is not None:
+            result.images.append(box)
     text = (
         pymupdf.TEXT_PRESERVE_WHITESPACE
         | pymupdf.TEXT_MEDIABOX_CLIP
         | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE
         | pymupdf.TEXT_CLIP
     )
-    frame = tuple(page.rect)
-    result = Page(number=number, width=page.rect.width, height=page.rect.height)
-    for block in page.get_text("dict", flags=text)["blocks"]:
-        for line in block.get("lines", ()):
-            spans = tuple(_span(span) for span in line["spans"] if span["text"])
-            if any(span.text.strip() for span in spans):
-                result.lines.append(
-                    Line(
-                        page=number,
-                        index=len(result.lines),
-                        block=block["number"],
-                        bbox=tuple(line["bbox"]),
-                        spans=spans,
-                        direction=tuple(line["dir"]),
-                    )
-                )
-    pictures = page.get_textpage(flags=pymupdf.TEXT_PRESERVE_IMAGES | pymupdf.TEXT_CLIP)
-    for info in pictures.extractIMGINFO():
-        box = _within(info["bbox"], frame)
-        if box is not None:
-            result.images.append(box)
-    # in a pass of its own: paths collected along with the text would break its lines and blocks; as blocks they
-    # come clipped, and many times faster than from get_drawings
-    for block in page.get_text("dict", flags=pymupdf.TEXT_COLLECT_VECTORS | pymupdf.TEXT_CLIP)["blocks"]:
-        if block["type"] != VECTOR_BLOCK or block["alpha"] == 0:
-            continue
-        box = _within(block["bbox"], frame)
-        if box is not None:
-            colour = _rgb(block["color"])
-            result.drawings.append(
-                Drawing(
-                    bbox=box,
-                    fill=None if block["stroked"] else colour,
-                    stroke=colour if block["stroked"] else None,
-                    rect=block["isrect"],
+    lines = [(b["number"], line) for b in page.get_text("dict", flags=text)["blocks"] for line in b.get("lines", ())]
+    hidden, shown = _letters(lines, hidden=True), _letters(lines, hidden=False)
+    if hidden > shown and result.pictured:
+        result.text_layer = "ocr"
+    elif hidden:
+        message = f"{where}: {hidden} invisible characters are left out; only over a scan do they tell what it shows"
+        document.problems.append(("text-hidden", message, number))
+    for block, line in lines:
+        spans = tuple(_span(s) for s in line["spans"] if s["text"] and (result.text_layer == "ocr" or _shows(s)))
+        if any(span.text.strip() for span in spans):
+            result.lines.append(
+                Line(
+                    page=number,
+                    index=len(result.lines),
+                    block=block,
+                    bbox=tuple(line["bbox"]),
+                    spans=spans,
+                    direction=tuple(line["dir"]),
                 )
             )
+    drawings = _Drawings(frame)
+    page.get_cdrawings(extended=True, callback=drawings.take)
+    result.drawings = drawings.found
+    if drawings.left_out:
+        message = f"{where}: {drawings.left_out:,} paths after the first {MAX_DRAWINGS:,} are left out"
+        document.problems.append(("paths-left-out", message, number))
     return result
+
+
+def _shows(span: dict) -> bool:
+    """Whether a span's text is painted at all."""
+    return span["alpha"] > 0
+
+
+def _letters(lines: Iterable[tuple[int, dict]], *, hidden: bool) -> int:
+    """How many characters are painted, or how many are not."""
+    return sum(len(s["text"].strip()) for _, line in lines for s in line["spans"] if _shows(s) is not hidden)
+
+
+class _Drawings:
+    """Takes a page's paths one at a time, for all at once would fill the memory, and keeps their visible parts.
+
+    Attributes:
+        found: The paths so far.
+        left_out: How many came after :data:`MAX_DRAWINGS`.
+    """
+
+    def __init__(self, frame: Rect):
+        self.found: list[Drawing] = []
+        self.left_out = 0
+        self._frame = frame
+        self._clips: dict[int, Rect] = {}
+
+    def take(self, path: dict) -> None:
+        """Take the next path, clip or group; a clip comes, with its depth, before what it holds."""
+        depth = path["level"]
+        self._clips = {level: clip for level, clip in self._clips.items() if level < depth}
+        if path["type"] == "clip":
+            self._clips[depth] = path["scissor"]
+        if path["type"] in ("clip", "group"):
+            return
+        fill = path.get("fill") if path.get("fill_opacity", 1.0) else None
+        stroke = path.get("color") if path.get("stroke_opacity", 1.0) else None
+        if fill is None and stroke is None:
+            return
+        x0, y0, x1, y1 = path["rect"]
+        half = (path.get("width") or 0.0) / 2 if stroke else 0.0
+        box: Rect | None = (x0 - half, y0 - half, x1 + half, y1 + half)
+        for bound in (self._frame, *self._clips.values()):
+            box = box and _within(box, bound)
+        if box is None:
+            return
+        if len(self.found) == MAX_DRAWINGS:
+            self.left_out += 1
+            return
+        items = path["items"]
+        self.found.append(Drawing(bbox=box, fill=fill, stroke=stroke, rect=len(items) == 1 and items[0][0] == "re"))
 
 
 def _within(box: Rect, frame: Rect) -> Rect | None:
     """The part of a box inside a frame; None where nothing of it is. Rules have no height, and stay."""
     x0, y0, x1, y1 = max(box[0], frame[0]), max(box[1], frame[1]), min(box[2], frame[2]), min(box[3], frame[3])
     return (x0, y0, x1, y1) if x0 <= x1 and y0 <= y1 and (x0 < x1 or y0 < y1) else None
-
-
-def _rgb(colour: int) -> tuple[float, float, float]:
-    return (colour >> 16 & 255) / 255, (colour >> 8 & 255) / 255, (colour & 255) / 255
 
 
 def _span(span: dict) -> Span:

@@ -25,7 +25,7 @@ from scifigqual_bench.pdf.curation import (
     paper_unusable,
     placement_marks,
 )
-from scifigqual_bench.pdf.document import Document, PdfError, Rect, open_pdf, read_document
+from scifigqual_bench.pdf.document import Document, PdfError, Rect, open_pdf, read_document, shown_page
 from scifigqual_bench.pdf.layout import Layout, analyse
 from scifigqual_bench.pdf.ocr import read_scans
 from scifigqual_bench.pdf.regions import Region, find_regions
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 DPI = 300
 ENGINE = f"scifigqual-bench/{__version__}"
-PARTIAL = ("page-unreadable", "pdf-repaired", "scan-without-ocr", "no-region", "render-failed")
+PARTIAL = ("page-unreadable", "pdf-repaired", "scan-without-ocr", "no-region", "paths-left-out", "render-failed")
 """Problems by which a paper counts as read in part."""
 
 
@@ -254,11 +254,8 @@ def _rendered(path: Path, candidates: Sequence[Candidate], problems: list[Proble
         for candidate in candidates:
             region, crop = candidate.region, None
             if isinstance(region, Region):
-                page = pdf[region.page - 1]
-                if page.rotation:
-                    page.remove_rotation()
                 try:
-                    crop = render_region(page, region.bbox, dpi=DPI)
+                    crop = render_region(shown_page(pdf, region.page), region.bbox, dpi=DPI)
                 except Exception as error:  # PyMuPDF raises several types; the other figures are still to come
                     message = f"{path.name}, page {region.page}: {candidate.caption.label} can't be rendered ({error})"
                     problems.append(Problem(code="render-failed", message=message, page=region.page))

@@ -1,4 +1,4 @@
-"""Pages without a text layer: read their text from the image, and find what is drawn on them.
+"""Scanned pages: read their text from the image, where no hidden layer tells it, and find what is drawn on them.
 
 After it a scanned page holds lines, images and rules like any other, so that the steps that follow need not know.
 """
@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import ndimage
 
-from scifigqual_bench.pdf.document import Document, Drawing, Line, Page, Rect, Span, open_pdf
+from scifigqual_bench.pdf.document import Document, Drawing, Line, Page, Rect, Span, open_pdf, shown_page
 from scifigqual_bench.records import TextBox
 
 if TYPE_CHECKING:
     from scifigqual_bench.features.ocr import OcrEngine
 
 DPI = 150.0
-MIN_IMAGE_SHARE = 0.5
-"""A page without text is a scan if images cover this share of it; else it is empty or drawn."""
+MAX_SIDE = 4000
+"""Pixels: a page that would be larger is read at a lower resolution."""
 HEIGHT_TO_SIZE = 0.78
 """Font size over the height of the box that the engine draws around a line of text."""
 SAME_HEIGHT = 0.3
@@ -36,13 +36,14 @@ _BLACK = (0.0, 0.0, 0.0)
 
 
 def is_scan(page: Page) -> bool:
-    """Whether a page is an image without a text layer."""
-    covered = sum((x1 - x0) * (y1 - y0) for x0, y0, x1, y1 in page.images)
-    return not page.lines and covered > MIN_IMAGE_SHARE * page.width * page.height
+    """Whether a page is an image without a text layer; a page with neither is empty or drawn."""
+    return not page.lines and page.pictured
 
 
 def read_scans(document: Document, engine: OcrEngine | None) -> Document:
     """Give the scanned pages of a document lines, images and rules.
+
+    Lines that a hidden text layer tells are kept; such pages need no engine.
 
     Args:
         document: The document as read.
@@ -53,36 +54,36 @@ def read_scans(document: Document, engine: OcrEngine | None) -> Document:
         The document; the same one where no page is a scan.
     """
     scans = [page.number for page in document.pages if is_scan(page)]
-    if not scans:
-        return document
-    if engine is None or engine.name == "none":
+    pictures = [page.number for page in document.pages if page.text_layer == "ocr"]
+    if scans and (engine is None or engine.name == "none"):
         which = ", ".join(map(str, scans[:10])) + (" and more" if len(scans) > 10 else "")
         message = (
             f"{document.path.name}: {len(scans)} of {len(document.pages)} pages have no text layer (page {which}), "
             'and no OCR engine is at hand; pip install "scifigqual-bench[ocr]" to read them'
         )
-        return replace(document, problems=[*document.problems, ("scan-without-ocr", message, scans[0])])
+        document = replace(document, problems=[*document.problems, ("scan-without-ocr", message, scans[0])])
+        scans = []
+    if not scans and not pictures:
+        return document
     pages = list(document.pages)
     with open_pdf(document.path) as pdf:
-        for number in scans:
-            pages[number - 1] = _read(pdf[number - 1], document.pages[number - 1], engine)
+        for number in (*scans, *pictures):
+            pages[number - 1] = _read(shown_page(pdf, number), pages[number - 1], engine)
     return replace(document, pages=pages)
 
 
-def _read(printed: object, page: Page, engine: OcrEngine) -> Page:
+def _read(printed: object, page: Page, engine: OcrEngine | None) -> Page:
+    """A scanned page with what its picture shows; its text is read where it has no lines yet."""
     import pymupdf
 
-    if printed.rotation:
-        printed.remove_rotation()
-    pixmap = printed.get_pixmap(dpi=round(DPI), colorspace=pymupdf.csRGB, alpha=False)
+    scale = min(DPI / 72.0, MAX_SIDE / max(page.width, page.height))
+    pixmap = printed.get_pixmap(matrix=pymupdf.Matrix(scale, scale), colorspace=pymupdf.csRGB, alpha=False)
     rgb = np.frombuffer(pixmap.samples, dtype=np.uint8).reshape(pixmap.height, pixmap.width, 3)
-    scale = DPI / 72.0
-    boxes = [box for box in engine.read(rgb) if box.text.strip()]
-    lines = _lines(boxes, page.number, scale)
+    lines = page.lines or _lines([box for box in engine.read(rgb) if box.text.strip()], page.number, scale)
     grey = rgb.min(axis=2)
     ink = grey < float(np.median(grey)) - DARKER
-    for box in boxes:
-        x0, y0, x1, y1 = (round(v) for v in box.bbox)
+    for line in lines:
+        x0, y0, x1, y1 = (round(v * scale) for v in line.bbox)
         ink[max(0, y0 - 1) : y1 + 2, max(0, x0 - 1) : x1 + 2] = False
     drawn = [tuple(v / scale for v in box) for box in _components(ink, round(JOIN * scale))]
     size = [(x1 - x0, y1 - y0) for x0, y0, x1, y1 in drawn]
