@@ -59,6 +59,11 @@ class Means:
         """Clusters that have a value."""
         return int(np.count_nonzero(self.counts.any(axis=0)))
 
+    @property
+    def height(self) -> int:
+        """Number of groups."""
+        return self.counts.shape[0]
+
     def statistics(self, weights: Floats, names: Sequence[str]) -> dict[str, Floats]:
         """The mean of each draw, shape (draws,), of weights of shape (clusters, draws); NaN without any value."""
         with np.errstate(invalid="ignore", divide="ignore"):
