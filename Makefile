@@ -11,7 +11,7 @@ SETUP := setup.cfg pyproject.toml
 
 # A stamp per set of extras; pip runs again only when the project's own dependency lists change.
 $(VENV)/demo.stamp: EXTRAS := build,companions,ocr,plots
-$(VENV)/test.stamp: EXTRAS := build,companions,ocr,plots,dev
+$(VENV)/test.stamp: EXTRAS := annotate,build,companions,ocr,plots,dev
 $(VENV)/%.stamp: $(SETUP)
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: apt-get install python3 python3-venv"; exit 1; }
 	@test -x $(BIN)/pip || { rm -rf $(VENV); $(PYTHON) -m venv $(VENV) || \

@@ -25,7 +25,7 @@ DimensionKey = Literal[
     "visual_clarity", "structure_layout", "caption_consistency", "context_consistency", "misleading_risk"
 ]
 
-FIGURE_ID = re.compile(r"^(?P<paper>.+)__fig(?P<index>\d{4,})$")
+FIGURE_ID = re.compile(r"^(?P<paper>.+)__fig(?P<index>\d{4,})\Z")
 
 
 def figure_id(paper_id: str, fig_index: int) -> str:
