@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from scifigqual_bench.pdf.document import Document, Line, Rect
+from scifigqual_bench.pdf.document import Document, Line, Rect, Span
 from scifigqual_bench.pdf.layout import EDGE, Layout, PageLayout, Role, analyse, rows_of
 
 CaptionKind = Literal["figure", "table", "algorithm", "listing"]
@@ -66,7 +66,15 @@ class Caption:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A line that begins with a label, and what speaks for its being a caption."""
+    """A line that begins with a label, and what speaks for its being a caption.
+
+    Attributes:
+        separator: The mark after the number, empty where there is none.
+        bold: Whether the label is set in bold; ``italic`` likewise.
+        apart: Whether the label is bold and what follows it is not.
+        flows: Whether the line before runs on into this one.
+        alone: Whether nothing follows the label in its line.
+    """
 
     page: int
     line: int
@@ -78,11 +86,13 @@ class _Candidate:
     size: float
     bold: bool
     italic: bool
+    apart: bool
     flows: bool
     alone: bool
 
     @property
     def style(self) -> tuple[str, str, bool, bool]:
+        """What the captions of one paper have in common."""
         word = re.sub(r"[\s\d].*$", "", self.label)
         return word, self.separator, self.bold, self.italic
 
@@ -95,7 +105,7 @@ def find_captions(document: Document, layout: Layout | None = None) -> list[Capt
         layout: Its layout, where the caller has it already.
 
     Returns:
-        Captions in page order, from top to bottom, from left to right.
+        Captions page by page, within a page in the order of the PDF.
     """
     layout = layout or analyse(document)
     candidates = [found for page in layout.pages for found in _candidates(page, layout)]
@@ -113,7 +123,7 @@ def find_captions(document: Document, layout: Layout | None = None) -> list[Capt
 def _candidates(page: PageLayout, layout: Layout) -> list[_Candidate]:
     found = []
     for index, line in enumerate(page.page.lines):
-        if not line.horizontal or page.roles[index] == Role.FURNITURE:
+        if not line.horizontal:
             continue
         match = _LABEL.match(line.text)
         if match is None or not _plausible(match):
@@ -123,6 +133,8 @@ def _candidates(page: PageLayout, layout: Layout) -> list[_Candidate]:
         separator = _SEPARATOR.match(rest)
         label = match["label"].strip()
         spans = _label_spans(line, match.end("label"))
+        bold = all(span.bold for span in spans)
+        after = [span for span in line.spans if span.text.strip() and span not in spans]
         found.append(
             _Candidate(
                 page=page.page.number,
@@ -133,8 +145,9 @@ def _candidates(page: PageLayout, layout: Layout) -> list[_Candidate]:
                 separator=separator["mark"] if separator else "",
                 continued=_CONTINUED.match(rest) is not None,
                 size=float(page.sizes[index]),
-                bold=all(span.bold for span in spans),
+                bold=bold,
                 italic=all(span.italic for span in spans),
+                apart=bold and bool(after) and not after[0].bold,
                 flows=_flows_into(page, index, layout),
                 alone=not rest.strip(" .:"),
             )
@@ -149,7 +162,7 @@ def _plausible(match: re.Match[str]) -> bool:
     return not match["label"].lstrip()[0].islower() and (not roman or number.isupper())
 
 
-def _label_spans(line: Line, end: int) -> list:
+def _label_spans(line: Line, end: int) -> list[Span]:
     """The spans that hold the first ``end`` characters, spaces left out."""
     spans, position = [], 0
     for span in line.spans:
@@ -182,13 +195,11 @@ def _score(candidate: _Candidate, layout: Layout) -> float:
     score = {":": 3.0, "：": 3.0, "|": 3.0, ".": 2.0, "—": 2.0, "–": 2.0, "-": 1.0}.get(candidate.separator, 0.0)
     if candidate.kind in ("algorithm", "listing") and candidate.bold:
         score += 2.0
-    score += 1.0 * candidate.bold + 0.5 * candidate.italic + 1.5 * candidate.continued
+    score += candidate.bold + 0.5 * candidate.italic + 1.5 * candidate.continued
     score += 0.5 * (abs(candidate.size - layout.body_size) > 0.4)
     if candidate.separator in (".", "-", ""):
         score -= 3.0 * candidate.flows
-    if candidate.alone:
-        score += 0.5
-    return score
+    return score + 0.5 * candidate.alone + candidate.apart
 
 
 def _choose(candidates: Sequence[_Candidate], layout: Layout) -> list[_Candidate]:
@@ -252,6 +263,8 @@ def _grow(page: PageLayout, start: int, others: set[int]) -> list[int]:
         & (middle < min(below, default=np.inf))
     )
     usable[list(others)] = False
+    # captions that stand at one place on several pages look like running heads
+    usable[start] = True
     row_height = np.minimum(box[:, 3], first[3]) - np.maximum(box[:, 1], first[1])
     beside = usable & (box[:, 0] >= first[0]) & (row_height > 0.5 * size)
     edge = _right_edge(page, start, usable)

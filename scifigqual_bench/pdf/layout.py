@@ -327,7 +327,8 @@ def _line_numbers(margin: Sequence[Line]) -> list[int]:
     """Indices of the numbers that count the rows of a review version: one below the other, by 1 or by 5."""
     numbers = [line for line in margin if re.fullmatch(r"\d{1,4}", line.text.strip())]
     numbers.sort(key=lambda line: line.bbox[3])
-    steps = [int(below.text) - int(above.text) for above, below in itertools.pairwise(numbers)]
+    pairs = list(itertools.pairwise(numbers))
+    steps = [int(below.text) - int(above.text) if below.bbox[1] > above.bbox[1] + EDGE else 0 for above, below in pairs]
     counting = len(numbers) >= 5 and max(steps.count(1), steps.count(5)) >= 0.8 * len(steps)
     return [line.index for line in numbers] if counting else []
 

@@ -8,6 +8,7 @@ the table of one and the figure of the next may share a strip.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -38,6 +39,7 @@ PICTURE, RULED, TEXT = 0, 1, 2
 """Kinds of elements: images and paths, rules among the paths, lines of text."""
 PAGE_SHARE = 0.85
 """An image or path over this share of the page is a background."""
+_SUBCAPTION = re.compile(r"\s*\(?[a-z]\)\s*\S")
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,7 @@ class Region:
         turn: Quarter turns clockwise that bring the graphic upright: 0, and 1 or 3 on a page printed sideways.
         method: ``graphics-above-caption``, ``text-below-caption`` and so on: what was found, and on which side.
         confidence: 0..1, a rank of trust, not a probability.
-        subcaptions: Whether text between the panels and the caption (sub-captions, legends) is in the box; it is
-            always taken in where there is any, so this says whether there was.
+        subcaptions: Whether there are captions of single panels, such as "(a) Loss"; they are part of the box.
     """
 
     page: int
@@ -113,13 +114,15 @@ def find_regions(
         here = [replace(captions[k], bbox=page.upright(captions[k].bbox)) for k in order]
         if here:
             claims = [_claim(page, caption, here) for caption in here]
-            pages.append((page, order, _divided(_clusters(page, here), claims), claims))
+            pages.append((page, order, _clusters(page, here), claims))
     habits = _habits([(clusters, claims) for _, _, clusters, claims in pages])
     found: list[Region | Problem | None] = [None] * len(captions)
     for page, order, clusters, claims in pages:
+        clusters = _divided(clusters, claims, habits)
         _settle(claims, clusters, habits)
+        loose = [c for c in clusters if not any(c in claim.clusters for claim in claims)]
         for k, claim in zip(order, claims, strict=True):
-            found[k] = _region(claim, page)
+            found[k] = _region(claim, page, loose)
     return found
 
 
@@ -148,19 +151,19 @@ def _graphics(page: PageLayout, fixed: np.ndarray) -> tuple[np.ndarray, np.ndarr
     """Boxes of the images and paths that show, and of the rules among the paths."""
     whole = PAGE_SHARE * page.page.width * page.page.height
     images = np.array(page.page.images, dtype=float).reshape(-1, 4)
-    shown = [d for d in page.drawings if d.fill is None or min(d.fill) < 0.98]
+    shown = [d for d in page.drawings if d.shows]
     paths = np.array([d.bbox for d in shown], dtype=float).reshape(-1, 4)
     boxes = np.concatenate([images, paths])
     width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
     keep = (width * height < whole) & ~_covered(boxes, fixed, page.page)
-    thin = (np.minimum(width, height) < RULE) & (np.arange(len(boxes)) >= len(images))
+    thin = (height < RULE) & (width > 4 * RULE) & (np.arange(len(boxes)) >= len(images))
     return boxes[keep & ~thin], boxes[keep & thin]
 
 
 def _frames(page: PageLayout, captions: Sequence[Caption]) -> np.ndarray:
     """Boxes that hold text of their own: pictures, rectangles, and algorithms between their rules."""
     limit = 0.6 * page.page.height
-    boxes = [d.bbox for d in page.drawings if d.fill is None or min(d.fill) < 0.98] + page.page.images
+    boxes = [d.bbox for d in page.drawings if d.shows] + page.page.images
     frames = np.array(boxes, dtype=float).reshape(-1, 4)
     size = frames[:, 2:] - frames[:, :2]
     frames = frames[(size[:, 1] > 24) & (size[:, 1] < limit) & (size[:, 0] > 40)]
@@ -267,18 +270,18 @@ def _sides(page: PageLayout, caption: Caption, barriers: np.ndarray) -> tuple[fl
     return min(left, x0), max(right, x1)
 
 
-def _divided(clusters: list[_Cluster], claims: Sequence[_Claim]) -> list[_Cluster]:
-    """Divide the clusters that grew together over the zones of two captions that stand side by side."""
+def _divided(clusters: list[_Cluster], claims: Sequence[_Claim], habits: dict[str, float]) -> list[_Cluster]:
+    """Divide the clusters that grew together over the usual zones of two captions that stand side by side."""
     for one in claims:
         for two in claims:
             level = min(one.caption.bbox[3], two.caption.bbox[3]) - max(one.caption.bbox[1], two.caption.bbox[1])
             if level <= 0 or one.caption.bbox[2] > two.caption.bbox[0]:
                 continue
-            for side in ("above", "below"):
-                left, right = one.zones[side], two.zones[side]
-                middle = (left[2] + right[0]) / 2
-                both = [c for c in clusters if _reaches(c, left) and _reaches(c, right)]
-                clusters = [c for c in clusters if c not in both] + [part for c in both for part in _split(c, middle)]
+            side: Side = "above" if habits[one.caption.kind] >= 0 else "below"
+            left, right = one.zones[side], two.zones[side]
+            both = [c for c in clusters if _reaches(c, left) and _reaches(c, right)]
+            parts = [part for c in both for part in _split(c, (left[2] + right[0]) / 2)]
+            clusters = [c for c in clusters if c not in both] + parts
     return clusters
 
 
@@ -425,8 +428,9 @@ def _overlap(a: Rect, b: Rect) -> float:
 # --- the region -------------------------------------------------------------------------------------------------------
 
 
-def _region(claim: _Claim, page: PageLayout) -> Region | Problem:
-    caption = claim.caption
+def _region(claim: _Claim, page: PageLayout, loose: Sequence[_Cluster]) -> Region | Problem:
+    """The region of a settled claim; ``loose`` are the page's clusters that no caption has."""
+    caption, side = claim.caption, claim.side
     bodies = [c for c in claim.clusters if c.graphic] or [c for c in claim.clusters if c.ruled]
     method = "graphics" if any(c.graphic for c in bodies) else "rules" if bodies else "text"
     bodies = bodies or list(claim.clusters)
@@ -436,29 +440,36 @@ def _region(claim: _Claim, page: PageLayout) -> Region | Problem:
             message=f"{caption.label}, page {caption.page}: no graphic found above, below or beside its caption",
             page=caption.page,
         )
-    box = _union([c.box for c in bodies])
-    texts = [c for c in claim.clusters if c not in bodies]
-    core = box
-    grown = True
-    while grown:
-        grown = False
-        for cluster in list(texts):
-            if _belongs(cluster.box, box, claim):
-                box = _union([box, cluster.box])
-                texts.remove(cluster)
-                grown = True
+    core = _union([c.box for c in bodies])
+    words = [c.box for c in claim.clusters if c not in bodies]
+    # a figure that is wider than the text may have its row labels in the margin, where no zone is
+    left, right = page.columns[-1] if page.columns else (0.0, page.page.width)
+    outside = [
+        c.box
+        for c in loose
+        if (c.box[2] < left + EDGE and core[0] < left - EDGE) or (c.box[0] > right - EDGE and core[2] > right + EDGE)
+    ]
+    box = _grown(core, words, outside, side)
     box = _clipped(box, claim)
-    confidence = {"graphics": 0.9, "rules": 0.7, "text": 0.5}[method]
-    side = claim.side
-    subcaptions = (box[3] > core[3] + EDGE) if side == "above" else (box[1] < core[1] - EDGE)
     return Region(
         page=caption.page,
         bbox=page.as_printed(tuple(float(v) for v in box)),
         turn=page.turn,
         method=f"{method}-{side}-caption",
-        confidence=confidence,
-        subcaptions=subcaptions,
+        confidence={"graphics": 0.9, "rules": 0.7, "text": 0.5}[method],
+        subcaptions=any(_SUBCAPTION.match(line.text) and _overlap(line.bbox, box) for line in page.page.lines),
     )
+
+
+def _grown(box: Rect, words: Sequence[Rect], outside: Sequence[Rect], side: Side) -> Rect:
+    """A graphic together with the loose text that is part of it, and with its labels in the margin."""
+    left = [*words, *outside]
+    while True:
+        taken = [b for b in left if _beside_graphic(b, box) or (b in words and _belongs(b, box, side))]
+        if not taken:
+            return box
+        box = _union([box, *taken])
+        left = [b for b in left if b not in taken]
 
 
 def _clipped(box: Rect, claim: _Claim) -> Rect:
@@ -482,17 +493,21 @@ def _clipped(box: Rect, claim: _Claim) -> Rect:
     return x0, y0, x1, y1
 
 
-def _belongs(text: Rect, box: Rect, claim: _Claim) -> bool:
-    """Whether loose text is part of the graphic: within it, close to it, or between it and its caption."""
+def _beside_graphic(text: Rect, box: Rect) -> bool:
+    """Whether something stands to the left or right of a graphic like a row label."""
+    across = min(text[2], box[2]) - max(text[0], box[0])
+    along = min(text[3], box[3]) - max(text[1], box[1])
+    return along > 0.5 * (text[3] - text[1]) and -across < LABEL_REACH
+
+
+def _belongs(text: Rect, box: Rect, side: Side) -> bool:
+    """Whether loose text is part of the graphic: within it, above or below it, or between it and its caption."""
     across = min(text[2], box[2]) - max(text[0], box[0])
     along = min(text[3], box[3]) - max(text[1], box[1])
     if across > 0 and along > 0:
         return True
-    toward_caption = text[1] > box[3] - EDGE if claim.side == "above" else text[3] < box[1] + EDGE
-    if toward_caption and claim.side != "beside":
+    if (side == "above" and text[1] > box[3] - EDGE) or (side == "below" and text[3] < box[1] + EDGE):
         return True
-    if along > 0.5 * (text[3] - text[1]):
-        return -across < LABEL_REACH
     return across > 0.5 * (text[2] - text[0]) and -along < TITLE_REACH
 
 

@@ -1,0 +1,215 @@
+"""Captions of made pages: what is one, what only looks like one, and where it ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scifigqual_bench.pdf.captions import Caption, join_lines
+from tests.pdf.made_pdf import FULL, LEFT, SIZE, Paper, caption, picture, plot, prose, rows_of_text, two_columns
+from tests.pdf.typeset import line
+
+
+@pytest.fixture
+def paper(tmp_path: Path) -> Paper:
+    return Paper(tmp_path / "paper.pdf")
+
+
+def found(paper: Paper) -> list[Caption]:
+    return paper.read()[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "label", "number", "continued"),
+    [
+        ("Figure 3: Loss over steps.", "figure", "Figure 3", "3", False),
+        ("Fig. 3. Loss over steps.", "figure", "Fig. 3", "3", False),
+        ("FIGURE 3. Loss over steps.", "figure", "FIGURE 3", "3", False),
+        ("Figure A1: Loss over steps.", "figure", "Figure A1", "A1", False),
+        ("Figure S2 | Loss over steps.", "figure", "Figure S2", "S2", False),
+        ("Figure B.4: Loss over steps.", "figure", "Figure B.4", "B.4", False),
+        ("Figure 3 (continued): Loss over steps.", "figure", "Figure 3", "3", True),
+        ("Extended Data Fig. 1 | Loss over steps.", "figure", "Extended Data Fig. 1", "1", False),
+        ("Supplementary Figure 5: Loss over steps.", "figure", "Supplementary Figure 5", "5", False),
+        ("Abbildung 2: Verlust.", "figure", "Abbildung 2", "2", False),
+        ("Table 4: Scores.", "table", "Table 4", "4", False),
+        ("TABLE II: Scores.", "table", "TABLE II", "II", False),
+        ("Algorithm 1: Search.", "algorithm", "Algorithm 1", "1", False),
+        ("Listing 7: A loop.", "listing", "Listing 7", "7", False),
+    ],
+)
+def test_labels_as_printed(paper: Paper, text: str, kind: str, label: str, number: str, continued: bool) -> None:
+    page = paper.page()
+    picture(page, (80, 60, 270, 180))
+    caption(page, LEFT, 190, text)
+    two_columns(page, 230)
+    (only,) = found(paper)
+    assert (only.kind, only.label, only.number, only.continued) == (kind, label, number, continued)
+    assert only.text == text
+    assert only.page == 1
+
+
+def test_chinese_labels(paper: Paper) -> None:
+    page = paper.page()
+    picture(page, (80, 60, 270, 180))
+    page.insert_text((80, 200), "图 3：训练损失", fontname="china-s", fontsize=9)
+    two_columns(page, 230)
+    (only,) = found(paper)
+    assert (only.kind, only.number, only.text) == ("figure", "3", "图 3：训练损失")
+
+
+@pytest.mark.parametrize("start", ["Figure 1 shows that", "Fig. 1 shows that", "Table 2 lists what"])
+def test_a_paragraph_that_begins_with_a_mention_is_none(paper: Paper, start: str) -> None:
+    page = paper.page()
+    plot(page, (60, 60, 290, 180))
+    caption(page, LEFT, 190, "Figure 1: Loss over steps.")
+    prose(page, LEFT, 230, 4, start)
+    two_columns(page, 300)
+    assert [c.text for c in found(paper)] == ["Figure 1: Loss over steps."]
+
+
+@pytest.mark.parametrize("style", ["Figure {}: Loss over steps.", "Figure {}. Loss over steps."])
+def test_a_mention_at_the_start_of_a_row_is_none(paper: Paper, style: str) -> None:
+    """A line break moved the end of "as shown in Figure 1." to the start of a row, where a full stop follows it."""
+    for number in (1, 2):
+        page = paper.page()
+        plot(page, (60, 60, 290, 180))
+        caption(page, LEFT, 190, style.format(number))
+        rows = (
+            "the loss falls with every step that is made, as shown in",
+            "Figure 1. The other curves go on in the same way, which",
+            "is what the proof in the appendix says about them.",
+        )
+        rows_of_text(page, LEFT, 230, [row.split() for row in rows])
+        two_columns(page, 290)
+    assert [c.text for c in found(paper)] == [style.format(1), style.format(2)]
+
+
+def test_the_papers_own_style_decides(paper: Paper) -> None:
+    """Labels without punctuation are captions where the paper sets them in bold, and its mentions are not."""
+    for number in (1, 2, 3):
+        page = paper.page()
+        plot(page, (60, 60, 290, 180))
+        page.insert_text((LEFT[0], 198), f"Figure {number}", fontname="tibo", fontsize=9)
+        page.insert_text((LEFT[0] + 38, 198), "Loss over training steps", fontname="tiro", fontsize=9)
+        prose(page, LEFT, 230, 3, f"Figure {number} shows that")
+        two_columns(page, 290)
+    assert [c.text for c in found(paper)] == [f"Figure {n} Loss over training steps" for n in (1, 2, 3)]
+
+
+def test_two_captions_in_one_row(paper: Paper) -> None:
+    page = paper.page()
+    left, right = (54.0, 296.0), (316.0, 558.0)
+    picture(page, (80, 60, 270, 180))
+    picture(page, (340, 60, 530, 180))
+    caption(
+        page, left, 190, "Figure 1: The first of two that stand side by side, with a caption of several rows in it."
+    )
+    caption(page, right, 190, "Figure 2: The second of two that stand side by side, whose caption is as long as that.")
+    prose(page, FULL, 250, 30)
+    one, two = found(paper)
+    assert one.text == "Figure 1: The first of two that stand side by side, with a caption of several rows in it."
+    assert two.text == "Figure 2: The second of two that stand side by side, whose caption is as long as that."
+    assert one.bbox[2] < two.bbox[0]
+
+
+def test_a_caption_ends_where_the_text_goes_on(paper: Paper) -> None:
+    """Same size, a gap of less than a row: the distance of the rows tells them apart."""
+    page = paper.page()
+    plot(page, (60, 60, 290, 180))
+    bottom = caption(
+        page, LEFT, 190, "Figure 1: A caption that is long enough to take two rows or three of its column.", size=SIZE
+    )
+    prose(page, LEFT, bottom + 8, 5)
+    two_columns(page, 330)
+    (only,) = found(paper)
+    assert only.text == "Figure 1: A caption that is long enough to take two rows or three of its column."
+
+
+def test_a_centred_caption_whose_second_row_is_shorter(paper: Paper) -> None:
+    page = paper.page()
+    plot(page, (160, 60, 450, 180))
+    text = "Figure 1: A caption that is set in the middle of the page, and whose second row has only some words of it."
+    caption(page, (150, 460), 190, text, centred=True)
+    prose(page, FULL, 250, 30)
+    assert [c.text for c in found(paper)] == [text]
+
+
+def test_a_caption_beside_wrapped_text(paper: Paper) -> None:
+    page = paper.page()
+    prose(page, FULL, 54, 4)
+    plot(page, (350, 110, 550, 220))
+    text = "Figure 1: A figure that the text flows around, with a caption of some rows under it."
+    caption(page, (345, 558), 226, text)
+    prose(page, (54, 333), 102, 14)
+    prose(page, FULL, 280, 25)
+    assert [c.text for c in found(paper)] == [text]
+
+
+def test_a_page_shown_in_a_figure_gives_no_captions(paper: Paper) -> None:
+    page = paper.page()
+    page.draw_rect((54, 54, 297, 260), width=0.5)
+    prose(page, (60, 200), 60, 3)
+    caption(page, (60, 180), 120, "Figure 7: The caption of the page that is shown.", size=4)
+    caption(page, LEFT, 270, "Figure 1: A page of another paper.")
+    two_columns(page, 300)
+    page = paper.page()
+    plot(page, (60, 60, 290, 180))
+    caption(page, LEFT, 190, "Figure 2: Loss over steps.")
+    two_columns(page, 230)
+    assert [c.number for c in found(paper)] == ["1", "2"]
+
+
+def test_line_numbers_are_no_part_of_a_caption(paper: Paper) -> None:
+    page = paper.page()
+    plot(page, (60, 60, 290, 180))
+    text = "Figure 1: A caption of a review version, beside which the rows of the page are counted."
+    caption(page, LEFT, 190, text)
+    two_columns(page, 230)
+    for k in range(55):
+        page.insert_text((22, 60 + 12.6 * k), f"{k:03d}", fontname="helv", fontsize=7)
+    assert [c.text for c in found(paper)] == [text]
+
+
+def test_an_algorithms_body_is_not_its_caption(paper: Paper) -> None:
+    page = paper.page()
+    for y in (60, 76, 130):
+        page.draw_line((54, y), (297, y), width=0.8)
+    page.insert_text((54, 71), "Algorithm 1", fontname="tibo", fontsize=SIZE)
+    page.insert_text((112, 71), "Search by halves", fontname="tiro", fontsize=SIZE)
+    for k, step in enumerate(("while low < high do", "    halve the range", "end while")):
+        page.insert_text((60, 88 + 12 * k), step, fontname="tiro", fontsize=SIZE)
+    two_columns(page, 150)
+    assert [(c.kind, c.text) for c in found(paper)] == [("algorithm", "Algorithm 1 Search by halves")]
+
+
+def test_a_paper_printed_sideways(paper: Paper) -> None:
+    """Boxes are given on the page as printed, whichever way its text runs."""
+    page = paper.page()
+    rows = ["Figure 1: A figure that is so wide that its page", "is printed sideways, with its caption below it."]
+    for k, row in enumerate(rows):
+        page.insert_text((480 + 12 * k, 700), row, fontname="tiro", fontsize=SIZE, rotate=90)
+    picture(page, (150, 200, 460, 700))
+    two_columns(paper.page())
+    (only,) = found(paper)
+    assert only.text == " ".join(rows)
+    assert 465 < only.bbox[0] < 475 and 698 < only.bbox[3] < 702
+
+
+def test_a_document_without_text_has_none(paper: Paper) -> None:
+    paper.page()
+    assert found(paper) == []
+
+
+def test_words_broken_at_line_ends_are_joined() -> None:
+    rows = [line("a hyphen-", 54, 100), line("ated word and a semi-", 54, 112), line("Markov chain", 54, 124)]
+    assert join_lines(rows) == "a hyphenated word and a semi- Markov chain"
+
+
+@given(st.lists(st.lists(st.from_regex(r"[a-z]{1,8}", fullmatch=True), min_size=1, max_size=6), min_size=1, max_size=8))
+def test_joining_lines_keeps_every_word(rows: list[list[str]]) -> None:
+    lines = [line(" ".join(row), 54, 100 + 12 * k) for k, row in enumerate(rows)]
+    assert join_lines(lines).split(" ") == [word for row in rows for word in row]
