@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections import Counter
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from scifigqual_bench.commands.common import OK, WITH_PROBLEMS, print_problems, run
-
-if TYPE_CHECKING:
-    from scifigqual_bench.dataset.build import FeatureExtractor
-    from scifigqual_bench.features.ocr import OcrEngine
-    from scifigqual_bench.records import Figure, SidecarFeatures
 
 
 def parser() -> argparse.ArgumentParser:
@@ -36,6 +30,13 @@ def parser() -> argparse.ArgumentParser:
         help="sidecar features: image statistics and OCR (default), statistics alone, or a null column; "
         "scanned pages are read only with OCR",
     )
+    p.add_argument("--workers", type=_positive(int), metavar="N", help="PDFs read at a time (default: CPUs)")
+    p.add_argument(
+        "--timeout-per-pdf", type=_positive(float), default=600, metavar="SECONDS", help="default: %(default)s"
+    )
+    p.add_argument(
+        "--memory-per-pdf", type=_positive(int), default=4000, metavar="MB", help="default: %(default)s; Linux only"
+    )
     p.add_argument("--overwrite", action="store_true", help="replace an existing dataset folder")
     p.add_argument("--strict", action="store_true", help="exit with 3 when a PDF failed")
     return p
@@ -47,50 +48,39 @@ def main(argv: Sequence[str] | None = None) -> int:
     return run(lambda: _build(args))
 
 
+def _positive(kind: type[int] | type[float]) -> Callable[[str], int | float]:
+    def number(text: str) -> int | float:
+        value = kind(text)
+        if not 0 < value < float("inf"):
+            raise ValueError
+        return value
+
+    number.__name__ = f"positive {kind.__name__}"  # argparse names it in its error
+    return number
+
+
 def _build(args: argparse.Namespace) -> int:
-    from tqdm import tqdm
-
     from scifigqual_bench.dataset.build import build_dataset, list_pdfs
+    from scifigqual_bench.dataset.extractor import PaperExtractor
+    from scifigqual_bench.dataset.staging import Limits
 
-    engine = _ocr_engine(args.features)
     result = build_dataset(
         list_pdfs(args.pdfs),
         args.out,
         ratings=args.ratings,
         papers=args.papers,
-        features=None if args.features == "none" else _measure_with(engine),
-        ocr=engine,
+        extract=PaperExtractor(args.features),
+        workers=args.workers,
+        limits=Limits(args.timeout_per_pdf, args.memory_per_pdf),
         jsonl=args.jsonl,
         overwrite=args.overwrite,
-        progress=lambda pdfs: tqdm(pdfs, unit="paper", disable=None),
+        progress=True,
     )
-    failed = [paper for paper in result.papers if paper.status == "failed"]
-    statuses = Counter(paper.status for paper in result.papers)
     print(f"{args.out}: " + ", ".join(f"{rows} {split} figures" for split, rows in result.figures.items()))
-    print("papers: " + ", ".join(f"{count} {status}" for status, count in sorted(statuses.items())))
-    print(f"figures left out: {len(result.dropped)}; ratings not placed: {result.unplaced_ratings}")
-    log = str(args.out / "problems.jsonl")
-    print_problems("problems", (problem.message for problem in result.problems), log)
+    print("papers: " + ", ".join(f"{count} {status}" for status, count in sorted(result.papers.items())))
+    print(f"figures left out: {result.dropped}; ratings not placed: {result.unplaced_ratings}")
+    log = args.out / "problems.jsonl"
+    with log.open(encoding="utf-8") as lines:
+        print_problems("problems", (json.loads(line)["message"] for line in lines), str(log))
+    failed = result.papers.get("failed", 0)
     return WITH_PROBLEMS if result.unplaced_ratings or (args.strict and failed) else OK
-
-
-def _ocr_engine(choice: str) -> OcrEngine | None:
-    """What reads text in images and on scanned pages; None where no image is measured."""
-    if choice == "none":
-        return None
-    from scifigqual_bench.features.ocr import ocr_engine
-
-    return ocr_engine("rapidocr" if choice == "rapidocr" else "none")
-
-
-def _measure_with(engine: OcrEngine) -> FeatureExtractor:
-    from scifigqual_bench.features.extract import extract_features
-
-    def measure(figure: Figure, image: bytes) -> SidecarFeatures:
-        size = None
-        if figure.bbox is not None:
-            x0, y0, x1, y1 = figure.bbox
-            size = (x1 - x0, y1 - y0)
-        return extract_features(image, caption=figure.caption, print_size_pt=size, ocr=engine)
-
-    return measure

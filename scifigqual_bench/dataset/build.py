@@ -1,64 +1,105 @@
-"""PDFs (+ ratings, + metadata) -> a dataset folder (SPEC 1-4, 7, 8)."""
+"""PDFs (+ ratings, + metadata) -> a dataset folder (SPEC 1-4, 7, 8).
+
+Papers are read by as many processes as wanted and staged one by one; then the staged papers are streamed into the
+dataset in the order of the PDFs. So the output's bytes depend neither on the number of workers nor on how often the
+build was stopped, and memory holds one paper at a time.
+"""
 
 from __future__ import annotations
 
 import difflib
+import fcntl
+import json
+import shutil
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from tqdm import tqdm
 
 from scifigqual_bench import gold
 from scifigqual_bench.dataset.card import SplitSummary, render_card
-from scifigqual_bench.dataset.folder import SPLITS, SplitWriter, check_target, staged, write_jsonl
+from scifigqual_bench.dataset.corpus import default_workers, extract_corpus
+from scifigqual_bench.dataset.extractor import Extractor, PaperExtractor
+from scifigqual_bench.dataset.folder import SPLITS, SplitWriter, check_target, staged
+from scifigqual_bench.dataset.staging import Job, Limits, Staging
 from scifigqual_bench.dataset.tables import RatingRow, TableError, read_papers, read_ratings
 from scifigqual_bench.errors import InputError
 from scifigqual_bench.pdf.document import sha256_of
-from scifigqual_bench.pdf.extract import DPI, Extraction, extract_paper, failed
-from scifigqual_bench.records import DroppedFigure, Figure, Mark, PaperMeta, PaperReport, Problem, SidecarFeatures
+from scifigqual_bench.pdf.extract import DPI, Extraction, failed
+from scifigqual_bench.records import DroppedFigure, Figure, Mark, PaperMeta, Problem, Record
 from scifigqual_bench.rubric import DIMENSION_KEYS
 
-if TYPE_CHECKING:
-    from scifigqual_bench.features.ocr import OcrEngine
-
-FeatureExtractor = Callable[[Figure, bytes], SidecarFeatures]
+SHOWN = 20
+"""Problems named by an error that has many."""
 
 
 class BuildError(InputError):
     """A build that can't start, or has nothing to write."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class BuildResult:
-    """What a build did.
+    """What a build did; its details are in the folder's ``papers.jsonl``, ``dropped.jsonl`` and ``problems.jsonl``.
 
     Attributes:
         out: The dataset folder.
         figures: Rows by split.
-        papers: One report per PDF.
+        papers: PDFs by status.
         dropped: Figures found and left out.
-        problems: What a person should look at; also in ``problems.jsonl``.
+        problems: What a person should look at.
         unplaced_ratings: Ratings whose figure is not in the dataset.
     """
 
     out: Path
     figures: dict[str, int]
-    papers: list[PaperReport]
-    dropped: list[DroppedFigure]
-    problems: list[Problem]
+    papers: dict[str, int]
+    dropped: int
+    problems: int
     unplaced_ratings: int
+
+
+class _Log:
+    """Writes records as JSON Lines, one by one."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.count = 0
+        self._handle = path.open("w", encoding="utf-8")
+
+    def add(self, record: Record | dict) -> None:
+        data = record.model_dump() if isinstance(record, Record) else record
+        self._handle.write(json.dumps(data, ensure_ascii=False) + "\n")
+        self.count += 1
+
+    def __enter__(self) -> _Log:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._handle.close()
 
 
 @dataclass
 class _Run:
-    """What accumulates while papers go by."""
+    """What accumulates while papers go by: logs on the disk, counts, and what ratings need."""
 
-    papers: list[PaperReport] = field(default_factory=list)
-    dropped: list[DroppedFigure] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    papers: _Log
+    dropped: _Log
+    problems: _Log
+    rows: _Log
+    rated: dict[str, list[RatingRow]]
+    source: Path | None
+    statuses: Counter[str] = field(default_factory=Counter)
+    papers_in_split: Counter[str] = field(default_factory=Counter)
     known_ids: set[str] = field(default_factory=set)
-    papers_in_split: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """Only where there are ratings."""
+    dropped_rated: dict[str, DroppedFigure] = field(default_factory=dict)
+
+    def tell(self, code: str, text: str) -> None:
+        self.problems.add(Problem(code=code, message=text))
 
 
 def list_pdfs(inputs: Sequence[Path]) -> list[Path]:
@@ -90,70 +131,93 @@ def build_dataset(
     *,
     ratings: Path | None = None,
     papers: Path | None = None,
-    features: FeatureExtractor | None = None,
-    ocr: OcrEngine | None = None,
+    extract: Extractor | None = None,
+    workers: int | None = None,
+    limits: Limits | None = None,
     jsonl: Path | None = None,
     overwrite: bool = False,
-    progress: Callable[[Iterable[Path]], Iterable[Path]] = iter,
+    progress: bool = False,
 ) -> BuildResult:
     """Build a dataset folder from PDFs.
 
     Tables are read and checked whole before the first PDF is opened. A PDF that fails becomes a line of
     ``papers.jsonl``; it never ends the build. Ratings whose figure was not found are told and kept out; the dataset is
-    written all the same, so that no work is lost.
+    written all the same, so that no work is lost. A build that was stopped goes on when it is started again.
 
     Args:
         pdfs: The PDF files (see :func:`list_pdfs`).
-        out: The dataset folder, written beside and swapped in.
+        out: The dataset folder, written beside and swapped in. Finished papers wait in ``.NAME.staging`` beside it.
         ratings: Ratings file (see :func:`~scifigqual_bench.dataset.tables.read_ratings`).
         papers: Papers file (see :func:`~scifigqual_bench.dataset.tables.read_papers`).
-        features: Measures the sidecar features of a figure; None leaves the column null.
-        ocr: Reads scanned pages; None leaves them unread, which their paper's report tells.
+        extract: Reads one PDF, in a process of its own; :class:`~scifigqual_bench.dataset.extractor.PaperExtractor`
+            with its defaults where None.
+        workers: PDFs that are read at a time; the number of CPUs where None.
+        limits: Time and memory for one PDF; the defaults of :class:`~scifigqual_bench.dataset.staging.Limits` where
+            None.
         jsonl: Also write every figure that was found here, without images; those that curation dropped have the
             status ``"dropped"``.
         overwrite: Replace an existing dataset folder.
-        progress: Wraps the iteration over the PDFs.
+        progress: Show bars on stderr, with rate, failures and time left, if it is a terminal.
 
     Raises:
-        BuildError: Bad tables (all their faults), a target that must not be replaced, or no figure at all.
+        BuildError: Bad tables (all their faults), a target that must not be replaced, another build of the same
+            folder at work, or no figure at all.
+        CorpusError: The machine, not a PDF, ended the reading; what is finished stays staged.
     """
     check_target(out, overwrite=overwrite)
     meta, rated = _read_tables(papers, ratings)
-    jobs, run = _plan(pdfs, meta)
-    extra_rows: list[dict] = []
-    with staged(out) as stage:
-        data = stage / "data"
-        data.mkdir()
-        writers = {split: SplitWriter(data, split) for split in SPLITS}
-        for pdf in progress(pdfs):
-            paper = jobs[pdf]
-            extraction = paper if isinstance(paper, Extraction) else extract_paper(pdf, paper, ocr=ocr)
-            run.papers.append(extraction.report)
-            run.dropped += extraction.dropped
-            run.problems += extraction.report.problems
-            for found in extraction.figures:
-                row = _with_ratings(found.figure, rated.get(found.figure.figure_id, []), run, ratings)
-                row = _with_features(row, found.image, features, run)
-                split = "rated" if row.gold else "unrated"
-                writers[split].add(row, found.image)
-                run.known_ids.add(row.figure_id)
-                run.papers_in_split[split].add(row.paper_id)
-                extra_rows.append(_plain_row(row))
-            extra_rows += [_plain_row(drop) for drop in extraction.dropped if drop.bbox is not None]
-        if not run.known_ids:
-            raise BuildError(["no figure was found; nothing is written", *_paper_lines(run.papers)])
-        unplaced = _unplaced(rated, run, ratings)
-        _finish(stage, out.absolute().name, writers, run)
-    if jsonl is not None:
-        write_jsonl(jsonl, extra_rows)
-    return BuildResult(
-        out=out,
-        figures={split: writer.rows for split, writer in writers.items() if writer.rows},
-        papers=run.papers,
-        dropped=run.dropped,
-        problems=run.problems,
-        unplaced_ratings=unplaced,
-    )
+    extract = extract or PaperExtractor()
+    staging = Staging(out.absolute().with_name(f".{out.absolute().name}.staging"), extract.identity, limits or Limits())
+    with _locked(staging.folder, out):
+        plan, absent = _plan(pdfs, meta)
+        _read_papers(plan, staging, extract, workers or default_workers(), progress)
+        try:
+            result = _write(plan, absent, staging, out, rated, ratings, jsonl, progress)
+        except BuildError:  # no figure in any paper: nothing to go on with
+            shutil.rmtree(staging.folder)
+            raise
+        shutil.rmtree(staging.folder)
+    return result
+
+
+@contextmanager
+def _locked(folder: Path, out: Path) -> Iterator[None]:
+    """Hold a folder's build for this process, and clear what a killed one left."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # goes with the process, however it ends
+        except BlockingIOError:
+            raise BuildError([f"{out}: another build of this folder is at work"]) from None
+        _clear_leftovers(out.absolute())
+        yield
+
+
+def _clear_leftovers(out: Path) -> None:
+    """Remove half-written folders of a killed build; one killed between two renames gets its old folder back."""
+    for old in out.parent.glob(f".{out.name}.old-*"):
+        if out.exists():
+            shutil.rmtree(old)
+        else:
+            old.rename(out)
+    for partial in out.parent.glob(f".{out.name}.partial-*"):
+        shutil.rmtree(partial)
+
+
+def _read_papers(plan: Sequence[Job | Extraction], staging: Staging, extract: Extractor, workers: int, progress: bool):
+    """Stage every paper of the plan that is not staged yet."""
+    jobs = [job for job in plan if isinstance(job, Job)]
+    todo = [job for job in jobs if staging.find(job) is None]
+    failures = 0
+    with _bar("reading", len(jobs), len(jobs) - len(todo), progress) as bar:
+        for job in extract_corpus(todo, staging, extract, workers=workers) if todo else ():
+            failures += staging.report(job).status == "failed"
+            bar.set_postfix(failed=failures, refresh=False)
+            bar.update()
+
+
+def _bar(what: str, total: int, done: int, shown: bool) -> tqdm:
+    return tqdm(desc=what, total=total, initial=done, unit="paper", disable=None if shown else True)
 
 
 def _read_tables(papers: Path | None, ratings: Path | None) -> tuple[dict[str, PaperMeta], dict[str, list[RatingRow]]]:
@@ -177,35 +241,104 @@ def _read_tables(papers: Path | None, ratings: Path | None) -> tuple[dict[str, P
     return meta, dict(rated)
 
 
-def _plan(pdfs: Sequence[Path], meta: dict[str, PaperMeta]) -> tuple[dict[Path, PaperMeta | Extraction], _Run]:
-    """Metadata per PDF; a second PDF of the same paper id or the same bytes is settled as failed beforehand."""
-    run = _Run()
-    jobs: dict[Path, PaperMeta | Extraction] = {}
+def _plan(pdfs: Sequence[Path], meta: dict[str, PaperMeta]) -> tuple[list[Job | Extraction], list[Problem]]:
+    """A job per PDF, and what is to be said of papers without one.
+
+    A second PDF of the same paper id or the same bytes is settled as failed beforehand.
+    """
+    plan: list[Job | Extraction] = []
     by_id: dict[str, Path] = {}
     by_hash: dict[str, Path] = {}
     for pdf in pdfs:
         paper = meta.get(pdf.stem, PaperMeta(paper_id=pdf.stem))
-        jobs[pdf] = paper
         digest = sha256_of(pdf) if pdf.is_file() and pdf.stat().st_size else None
         if paper.paper_id in by_id:
             text = f"{pdf}: paper id {paper.paper_id!r} is that of {by_id[paper.paper_id]} too; give ids in --papers"
-            jobs[pdf] = failed(pdf, paper.paper_id, Problem(code="paper-id-repeated", message=text))
+            plan.append(failed(pdf, paper.paper_id, Problem(code="paper-id-repeated", message=text)))
         elif digest is not None and digest in by_hash:
             text = f"{pdf}: the same bytes as {by_hash[digest]}; read once"
-            jobs[pdf] = failed(pdf, paper.paper_id, Problem(code="pdf-duplicate", message=text))
+            plan.append(failed(pdf, paper.paper_id, Problem(code="pdf-duplicate", message=text)))
         else:
+            plan.append(Job(pdf, paper, digest))
             by_id[paper.paper_id] = pdf
             if digest is not None:
                 by_hash[digest] = pdf
     stems = {pdf.stem for pdf in pdfs}
-    for stem in sorted(set(meta) - stems):
-        text = f"papers file: no PDF for {meta[stem].paper_id!r} (expected {stem}.pdf)"
-        run.problems.append(Problem(code="paper-without-pdf", message=text))
-    return jobs, run
+    absent = [
+        f"papers file: no PDF for {meta[stem].paper_id!r} (expected {stem}.pdf)" for stem in sorted(set(meta) - stems)
+    ]
+    return plan, [Problem(code="paper-without-pdf", message=text) for text in absent]
 
 
-def _with_ratings(figure: Figure, rows: Sequence[RatingRow], run: _Run, source: Path | None) -> Figure:
+def _write(
+    plan: Sequence[Job | Extraction],
+    absent: Sequence[Problem],
+    staging: Staging,
+    out: Path,
+    rated: dict[str, list[RatingRow]],
+    source: Path | None,
+    jsonl: Path | None,
+    progress: bool,
+) -> BuildResult:
+    """Stream the staged papers into the dataset, in the plan's order."""
+    with staged(out) as stage:
+        (stage / "data").mkdir()
+        writers = {split: SplitWriter(stage / "data", split) for split in SPLITS}
+        with ExitStack() as stack:
+            papers, dropped, problems = (
+                stack.enter_context(_Log(stage / f"{name}.jsonl")) for name in ("papers", "dropped", "problems")
+            )
+            rows = stack.enter_context(_Log(staging.folder / "rows.jsonl"))
+            run = _Run(papers, dropped, problems, rows, rated, source)
+            for problem in absent:
+                run.problems.add(problem)
+            with _bar("writing", len(plan), 0, progress) as bar:
+                for entry in plan:
+                    _add(entry if isinstance(entry, Extraction) else staging.read(entry), writers, run)
+                    bar.update()
+            unplaced = _unplaced(run)
+        if not any(writer.rows for writer in writers.values()):
+            raise BuildError(["no figure was found; nothing is written", *_first_problems(problems)])
+        _finish(stage, out.absolute().name, writers, run)
+    if jsonl is not None:
+        shutil.move(rows.path, jsonl)
+    return BuildResult(
+        out=out,
+        figures={split: writer.rows for split, writer in writers.items() if writer.rows},
+        papers=dict(run.statuses),
+        dropped=dropped.count,
+        problems=problems.count,
+        unplaced_ratings=unplaced,
+    )
+
+
+def _add(extraction: Extraction, writers: dict[str, SplitWriter], run: _Run) -> None:
+    """One paper's rows, and what is to be said of it."""
+    run.papers.add(extraction.report)
+    run.statuses[extraction.report.status] += 1
+    for problem in extraction.report.problems:
+        run.problems.add(problem)
+    splits = set()
+    for found in extraction.figures:
+        row = _with_ratings(found.figure, run)
+        split = "rated" if row.gold else "unrated"
+        splits.add(split)
+        writers[split].add(row, found.image)
+        run.rows.add(_plain_row(row))
+        if run.rated:
+            run.known_ids.add(row.figure_id)
+    run.papers_in_split.update(splits)
+    for drop in extraction.dropped:
+        run.dropped.add(drop)
+        if drop.figure_id in run.rated:
+            run.dropped_rated[drop.figure_id] = drop
+        if drop.bbox is not None:
+            run.rows.add(_plain_row(drop))
+
+
+def _with_ratings(figure: Figure, run: _Run) -> Figure:
     """The figure with its ratings and gold; ratings on closed dimensions and adjudication cases are told."""
+    rows = run.rated.get(figure.figure_id)
     if not rows:
         return figure
     marks = list(figure.curation_marks)
@@ -215,12 +348,12 @@ def _with_ratings(figure: Figure, rows: Sequence[RatingRow], run: _Run, source: 
         if lines:
             detail = f"{key} is rated, though the figure has no evidence for it"
             marks.append(Mark(stage="gate", code="rated-while-closed", detail=detail))
-            text = f"{source.name}, lines {', '.join(map(str, lines))}: {figure.figure_id}: {detail}; kept in gold"
-            run.problems.append(Problem(code="rating-on-closed-dimension", message=text))
+            text = f"{run.source.name}, lines {', '.join(map(str, lines))}: {figure.figure_id}: {detail}; kept in gold"
+            run.tell("rating-on-closed-dimension", text)
     ratings = [row.rating for row in rows]
     if gold.needs_adjudication(ratings):
-        text = f"{source.name}: {figure.figure_id}: raters' overalls differ by more than {gold.ADJUDICATION_GAP:g}"
-        run.problems.append(Problem(code="needs-adjudication", message=text))
+        gap = f"raters' overalls differ by more than {gold.ADJUDICATION_GAP:g}"
+        run.tell("needs-adjudication", f"{run.source.name}: {figure.figure_id}: {gap}")
     return figure.model_copy(
         update={
             "ratings": ratings,
@@ -230,34 +363,20 @@ def _with_ratings(figure: Figure, rows: Sequence[RatingRow], run: _Run, source: 
     )
 
 
-def _with_features(figure: Figure, image: bytes, extractor: FeatureExtractor | None, run: _Run) -> Figure:
-    if extractor is None:
-        return figure
-    try:
-        measured = extractor(figure, image)
-    except Exception as error:  # an OCR engine can fail in its own ways; the figure is kept without features
-        text = f"{figure.figure_id}: features can't be measured ({type(error).__name__}: {error})"
-        run.problems.append(Problem(code="features-failed", message=text, page=figure.page))
-        return figure
-    return figure.model_copy(update={"features": measured})
-
-
-def _unplaced(rated: dict[str, list[RatingRow]], run: _Run, source: Path | None) -> int:
+def _unplaced(run: _Run) -> int:
     """Tell of each rating whose figure is not in the dataset, with the reason or the nearest id where there is one."""
-    dropped = {drop.figure_id: drop for drop in run.dropped}
     count = 0
-    for figure_id, rows in rated.items():
+    for figure_id, rows in run.rated.items():
         if figure_id in run.known_ids:
             continue
         count += len(rows)
-        drop = dropped.get(figure_id)
+        drop = run.dropped_rated.get(figure_id)
         near = difflib.get_close_matches(figure_id, run.known_ids, n=1, cutoff=0.8)
         hint = (
             f"it was left out ({drop.marks[0].detail})" if drop else f"nearest: {near[0]}" if near else "check the id"
         )
         lines = ", ".join(str(row.line) for row in rows)
-        text = f"{source.name}, lines {lines}: no figure {figure_id} in the dataset; {hint}"
-        run.problems.append(Problem(code="rating-unplaced", message=text))
+        run.tell("rating-unplaced", f"{run.source.name}, lines {lines}: no figure {figure_id} in the dataset; {hint}")
     return count
 
 
@@ -268,21 +387,19 @@ def _plain_row(row: Figure | DroppedFigure) -> dict:
     return {**data, **status, "citing": [citation.text for citation in row.citations]}
 
 
-def _paper_lines(papers: Iterable[PaperReport]) -> list[str]:
-    return [problem.message for paper in papers for problem in paper.problems]
+def _first_problems(log: _Log) -> list[str]:
+    with log.path.open(encoding="utf-8") as lines:
+        messages = [json.loads(line)["message"] for line in islice(lines, SHOWN)]
+    return messages + [f"... and {log.count - SHOWN} more"] * (log.count > SHOWN)
 
 
 def _finish(stage: Path, name: str, writers: dict[str, SplitWriter], run: _Run) -> None:
-    """Close the shards and write the logs and the card."""
+    """Close the shards and write the card."""
     splits = []
     for split, writer in writers.items():
         files = writer.close()
         if writer.rows:
             size = sum(file.stat().st_size for file in files)
-            splits.append(SplitSummary(split, writer.rows, len(run.papers_in_split[split]), writer.image_bytes, size))
-    write_jsonl(stage / "papers.jsonl", run.papers)
-    write_jsonl(stage / "dropped.jsonl", run.dropped)
-    write_jsonl(stage / "problems.jsonl", run.problems)
-    statuses = Counter(paper.status for paper in run.papers)
-    card = render_card(name, splits, statuses, len(run.dropped), len(run.problems), DPI)
+            splits.append(SplitSummary(split, writer.rows, run.papers_in_split[split], writer.image_bytes, size))
+    card = render_card(name, splits, run.statuses, run.dropped.count, run.problems.count, DPI)
     (stage / "README.md").write_text(card, encoding="utf-8")

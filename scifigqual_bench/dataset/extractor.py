@@ -1,0 +1,109 @@
+"""One PDF -> its figures with their measured features: the function that every way to run a build applies."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal, Protocol
+
+import scifigqual_bench
+from scifigqual_bench.features.ocr import OcrEngine, ocr_engine
+from scifigqual_bench.pdf.extract import ExtractedFigure, Extraction, extract_paper
+from scifigqual_bench.records import Figure, PaperMeta, Problem, SidecarFeatures
+
+FeatureChoice = Literal["rapidocr", "vision", "none"]
+FeatureExtractor = Callable[[Figure, bytes], SidecarFeatures]
+
+
+class Extractor(Protocol):
+    """What turns a PDF into an extraction; it can be pickled, since it is called in another process."""
+
+    @property
+    def identity(self) -> str:
+        """All that the results depend on beside the PDF and its metadata: settings, engines, versions."""
+        ...
+
+    def __call__(self, pdf: Path, meta: PaperMeta) -> Extraction:
+        """Read one PDF; its faults are the report's status."""
+        ...
+
+
+@dataclass(frozen=True)
+class PaperExtractor:
+    """The project's own extraction.
+
+    Attributes:
+        features: Sidecar features: image statistics and OCR, statistics alone, or a null column. Scanned pages are
+            read only with ``"rapidocr"``.
+    """
+
+    features: FeatureChoice = "rapidocr"
+
+    @property
+    def identity(self) -> str:
+        """Settings, engine and code.
+
+        Raises:
+            ImportError: A package that the features need is missing; names the remedy.
+        """
+        engine = self._ocr()
+        return json.dumps([self.features, engine.name if engine else None, code_version()])
+
+    def _ocr(self) -> OcrEngine | None:
+        """What reads text in images and on scanned pages; None where no image is measured."""
+        return None if self.features == "none" else ocr_engine("rapidocr" if self.features == "rapidocr" else "none")
+
+    def __call__(self, pdf: Path, meta: PaperMeta) -> Extraction:
+        """Read one PDF and measure its figures."""
+        engine = self._ocr()
+        extraction = extract_paper(pdf, meta, ocr=engine)
+        return extraction if engine is None else with_features(extraction, _measure_with(engine))
+
+
+@cache
+def code_version() -> str:
+    """A digest of this package's source and the versions of the libraries that read and draw PDFs."""
+    import cv2
+    import numpy
+    import pymupdf
+
+    digest = hashlib.sha256(json.dumps([module.__version__ for module in (cv2, numpy, pymupdf)]).encode())
+    root = Path(scifigqual_bench.__file__).parent
+    for source in sorted(root.rglob("*.py")):
+        digest.update(f"{source.relative_to(root).as_posix()}\0".encode() + source.read_bytes())
+    return digest.hexdigest()
+
+
+def with_features(extraction: Extraction, measure: FeatureExtractor) -> Extraction:
+    """The extraction with every figure measured; where that fails, the figure stays and a problem tells."""
+    figures: list[ExtractedFigure] = []
+    problems = list(extraction.report.problems)
+    for found in extraction.figures:
+        figure = found.figure
+        try:
+            figure = figure.model_copy(update={"features": measure(figure, found.image)})
+        except MemoryError:  # the limit of the whole paper, not a fault of one figure
+            raise
+        except Exception as error:  # an OCR engine can fail in its own ways; the figure is kept without features
+            text = f"{figure.figure_id}: features can't be measured ({type(error).__name__}: {error})"
+            problems.append(Problem(code="features-failed", message=text, page=figure.page))
+        figures.append(ExtractedFigure(figure, found.image))
+    report = extraction.report.model_copy(update={"problems": problems})
+    return Extraction(report=report, figures=tuple(figures), dropped=extraction.dropped)
+
+
+def _measure_with(engine: OcrEngine) -> FeatureExtractor:
+    from scifigqual_bench.features.extract import extract_features
+
+    def measure(figure: Figure, image: bytes) -> SidecarFeatures:
+        size = None
+        if figure.bbox is not None:
+            x0, y0, x1, y1 = figure.bbox
+            size = (x1 - x0, y1 - y0)
+        return extract_features(image, caption=figure.caption, print_size_pt=size, ocr=engine)
+
+    return measure

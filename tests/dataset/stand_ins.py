@@ -1,0 +1,65 @@
+"""An extractor that stands in for the real one in worker processes, and misbehaves where a PDF's name says so."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from scifigqual_bench.pdf.document import sha256_of
+from scifigqual_bench.pdf.extract import ExtractedFigure, Extraction
+from scifigqual_bench.records import PaperMeta, PaperReport
+from tests.factory import figure, png
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """Makes one figure a paper, or does what the file's name says.
+
+    Attributes:
+        calls: A file for one line per call, in any process.
+        held: Stop at the paper of this stem until killed, with this pipe open for writing.
+    """
+
+    calls: Path | None = None
+    held: tuple[str, Path] | None = None
+    identity: str = "stand-in"
+
+    def __call__(self, pdf: Path, meta: PaperMeta) -> Extraction:
+        if self.calls is not None:
+            with self.calls.open("a") as handle:
+                handle.write(f"{pdf.stem}\n")
+        if self.held is not None and pdf.stem == self.held[0]:
+            with self.held[1].open("w") as pipe:
+                print("held", file=pipe, flush=True)
+                threading.Event().wait()
+        kind = pdf.stem.split("-")[0]
+        if kind == "hangs":
+            threading.Event().wait()
+        elif kind == "spins":
+            while True:
+                pass
+        elif kind == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif kind == "terminated":
+            os.kill(os.getpid(), signal.SIGTERM)
+        elif kind == "segfaults":
+            ctypes.string_at(0)
+        elif kind == "exits":
+            os._exit(3)
+        elif kind == "greedy":
+            bytearray(300_000_000)
+        elif kind == "raises":
+            raise ValueError("a fault of the extractor")
+        return one_figure(pdf, meta)
+
+
+def one_figure(pdf: Path, meta: PaperMeta) -> Extraction:
+    """A paper with one figure, which shows the file's hash."""
+    sha256 = sha256_of(pdf)
+    found = ExtractedFigure(figure(1, meta.paper_id, rated=False), png(sha256[:12], (120, 80)))
+    report = PaperReport(paper_id=meta.paper_id, file=pdf.name, sha256=sha256, status="ok", pages=1, figures_kept=1)
+    return Extraction(report=report, figures=(found,))

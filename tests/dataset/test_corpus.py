@@ -1,0 +1,194 @@
+"""Corpus runs: what one PDF does to its process never reaches the others, and a stopped build goes on."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from scifigqual_bench.dataset.build import BuildError, build_dataset, list_pdfs
+from scifigqual_bench.dataset.corpus import CorpusError, extract_corpus
+from scifigqual_bench.dataset.folder import DatasetFolder
+from scifigqual_bench.dataset.staging import Job, Limits, Staging
+from scifigqual_bench.records import PaperMeta
+from tests.dataset.stand_ins import StandIn, one_figure
+
+QUICK = Limits(seconds=0.5, megabytes=200)
+
+
+def make_pdfs(folder: Path, *stems: str) -> list[Path]:
+    """Files with their own bytes each; the stand-in reads nothing but them."""
+    folder.mkdir(exist_ok=True)
+    for stem in stems:
+        (folder / f"{stem}.pdf").write_text(stem)
+    return list_pdfs([folder])
+
+
+def papers(count: int) -> list[str]:
+    return [f"paper-{index:02d}" for index in range(count)]
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def codes(out: Path) -> dict[str, tuple[str, str | None]]:
+    rows = map(json.loads, (out / "papers.jsonl").read_text().splitlines())
+    return {r["paper_id"]: (r["status"], r["problems"][0]["code"] if r["problems"] else None) for r in rows}
+
+
+def test_what_one_pdf_does_never_reaches_the_others(tmp_path: Path):
+    fates = {
+        "exits": "pdf-crashed",
+        "greedy": "pdf-out-of-memory",
+        "hangs": "pdf-timeout",
+        "killed": "pdf-crashed",
+        "raises": "pdf-crashed",
+        "segfaults": "pdf-crashed",
+        "spins": "pdf-timeout",
+    }
+    pdfs = make_pdfs(tmp_path / "pdfs", *fates, *papers(3))
+    out = tmp_path / "out"
+    result = build_dataset(pdfs, out, extract=StandIn(), workers=2, limits=QUICK)
+    assert codes(out) == {stem: ("failed", code) for stem, code in fates.items()} | dict.fromkeys(
+        papers(3), ("ok", None)
+    )
+    assert result.papers == {"failed": 7, "ok": 3} and result.figures == {"unrated": 3}
+    said = (out / "problems.jsonl").read_text()
+    assert "SIGKILL" in said and "SIGSEGV" in said and "exit code 3" in said
+    assert "took longer than 0.5 s" in said and "needs more than 200 MB" in said
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "pdfs"]
+
+
+def test_the_bytes_do_not_depend_on_the_number_of_workers(tmp_path: Path):
+    pdfs = make_pdfs(tmp_path / "pdfs", *papers(5), "killed")
+    built = []
+    for workers in (1, 2, 3):
+        out, rows = tmp_path / str(workers) / "out", tmp_path / f"{workers}.jsonl"
+        build_dataset(pdfs, out, extract=StandIn(), workers=workers, limits=QUICK, jsonl=rows)
+        built.append((content(out), rows.read_bytes()))
+    assert built[0] == built[1] == built[2]
+    assert [row.paper_id for row in DatasetFolder(out).records()] == papers(5)
+
+
+BUILD = """
+import sys
+from pathlib import Path
+from scifigqual_bench.dataset.build import build_dataset, list_pdfs
+from tests.dataset.stand_ins import StandIn
+if __name__ == "__main__":
+    pdfs, out, calls, pipe = map(Path, sys.argv[1:5])
+    build_dataset(list_pdfs([pdfs]), out, extract=StandIn(calls, (sys.argv[5], pipe)), workers=1)
+"""
+
+
+def test_a_killed_build_goes_on_where_it_was(tmp_path: Path, root: Path):
+    """SIGKILL while the fourth paper is read; the next start reads that one and the rest, and nothing twice."""
+    pdfs = make_pdfs(tmp_path / "pdfs", *papers(6))
+    out, calls, pipe, script = (tmp_path / name for name in ("out", "calls", "pipe", "build.py"))
+    script.write_text(BUILD)
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    argv = [sys.executable, script, tmp_path / "pdfs", out, calls, pipe, papers(6)[3]]
+    process = subprocess.Popen(argv, env=os.environ | {"PYTHONPATH": str(root)})
+    try:
+        assert select.select([reader], [], [], 120)[0] and os.read(reader, 100) == b"held\n"
+    finally:
+        process.kill()
+    assert process.wait() == -signal.SIGKILL
+    assert select.select([reader], [], [], 120)[0] and os.read(reader, 100) == b"", "the worker outlived its build"
+    os.close(reader)
+    assert calls.read_text().split() == papers(4) and not out.exists()
+
+    calls.unlink()
+    build_dataset(pdfs, out, extract=StandIn(calls), workers=1)
+    assert calls.read_text().split() == papers(6)[3:]
+    build_dataset(pdfs, tmp_path / "whole" / "out", extract=StandIn(), workers=1)
+    assert content(out) == content(tmp_path / "whole" / "out")
+    assert not list(tmp_path.glob(".out*"))
+
+
+def stage(folder: Path, identity: str = "stand-in", limits: Limits = QUICK) -> Staging:
+    return Staging(folder / "staging", identity, limits)
+
+
+def job(folder: Path, stem: str = "paper-00", **meta: str) -> Job:
+    (pdf,) = make_pdfs(folder / "one", stem)
+    return Job(pdf, PaperMeta(paper_id=stem, **meta), stem)
+
+
+def test_a_staged_paper_comes_back_as_it_was(tmp_path: Path):
+    one = job(tmp_path)
+    extraction = one_figure(one.pdf, one.meta)
+    stage(tmp_path).write(one, extraction)
+    assert stage(tmp_path).read(one) == extraction
+    assert stage(tmp_path).report(one) == extraction.report
+
+
+def test_a_paper_is_read_again_when_anything_it_depends_on_is_another(tmp_path: Path):
+    one = job(tmp_path)
+    stage(tmp_path).write(one, one_figure(one.pdf, one.meta))
+    assert stage(tmp_path).find(one) is not None
+    assert stage(tmp_path, "other settings or code").find(one) is None
+    assert stage(tmp_path).find(job(tmp_path, topic="another topic")) is None
+    assert stage(tmp_path).find(Job(one.pdf, one.meta, "other bytes")) is None
+    assert stage(tmp_path, limits=Limits(9, 9)).find(one) is not None
+
+
+def test_other_limits_are_another_chance_for_those_that_broke_them(tmp_path: Path):
+    one = job(tmp_path, "hangs")
+    assert list(extract_corpus([one], stage(tmp_path), StandIn())) == [one]
+    assert stage(tmp_path).report(one).problems[0].code == "pdf-timeout"
+    assert stage(tmp_path, limits=Limits(9, 9)).find(one) is None
+
+
+def test_a_disk_that_takes_nothing_is_no_fault_of_the_pdf(tmp_path: Path):
+    (tmp_path / "staging").touch()
+    with pytest.raises(CorpusError, match="can't be written to the staging folder"):
+        list(extract_corpus([job(tmp_path)], stage(tmp_path), StandIn()))
+
+
+def test_a_worker_stopped_by_a_scheduler_is_no_fault_of_the_pdf(tmp_path: Path):
+    with pytest.raises(CorpusError, match="SIGTERM"):
+        list(extract_corpus([job(tmp_path, "terminated")], stage(tmp_path), StandIn()))
+    assert stage(tmp_path).find(job(tmp_path, "terminated")) is None
+
+
+def test_equal_bytes_are_read_once(tmp_path: Path):
+    pdfs = make_pdfs(tmp_path / "pdfs", *papers(2))
+    (tmp_path / "pdfs" / "paper-02.pdf").write_bytes(pdfs[0].read_bytes())
+    calls = tmp_path / "calls"
+    build_dataset(list_pdfs([tmp_path / "pdfs"]), tmp_path / "out", extract=StandIn(calls), workers=2)
+    assert Counter(calls.read_text().split()) == Counter(papers(2))
+    assert codes(tmp_path / "out")["paper-02"] == ("failed", "pdf-duplicate")
+
+
+def test_two_builds_of_one_folder_do_not_meet(tmp_path: Path):
+    pdfs, out = make_pdfs(tmp_path / "pdfs", "paper"), tmp_path / "out"
+    (tmp_path / ".out.staging").mkdir()
+    with (tmp_path / ".out.staging" / "lock").open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        with pytest.raises(BuildError, match="another build of this folder"):
+            build_dataset(pdfs, out, extract=StandIn())
+    build_dataset(pdfs, out, extract=StandIn())
+    assert DatasetFolder(out).count() == 1
+
+
+def test_a_build_killed_between_two_renames_gives_the_old_folder_back(tmp_path: Path):
+    pdfs, out = make_pdfs(tmp_path / "pdfs", "paper"), tmp_path / "out"
+    build_dataset(pdfs, out, extract=StandIn())
+    before = content(out)
+    out.rename(tmp_path / ".out.old-1")
+    (tmp_path / ".out.partial-1").mkdir()
+    with pytest.raises(BuildError, match="no figure was found"):
+        build_dataset([tmp_path / "missing.pdf"], out, extract=StandIn(), overwrite=True)
+    assert content(out) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "pdfs"]
