@@ -1,12 +1,23 @@
-"""Shared fixtures."""
+"""Shared fixtures, and a Hugging Face home of the tests' own: set before anything imports its libraries."""
 
 from __future__ import annotations
 
+import atexit
+import os
+import shutil
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from scifigqual_bench.samples.make import SampleSet, make_samples
+
+# The libraries read these once, on import. A test must neither use nor fill the cache of whoever runs it.
+_HOME = tempfile.mkdtemp(prefix="scifigqual-tests-")
+assert "huggingface_hub" not in sys.modules
+os.environ |= {"HF_HOME": _HOME, "HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
+atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
 
 ROOT = Path(__file__).resolve().parent.parent
 

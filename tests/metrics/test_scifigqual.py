@@ -37,19 +37,8 @@ GOLDS = [
 ]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory):
-    """Modules and tables of `evaluate` go to a folder of the test."""
-    folder = str(tmp_path_factory.mktemp("cache"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evaluate.config, "HF_MODULES_CACHE", folder)
-        patch.setattr(evaluate.config, "HF_METRICS_CACHE", folder)
-        patch.setattr(evaluate.config, "HF_EVALUATE_OFFLINE", True)
-        yield
-
-
 @pytest.fixture(scope="module")
-def metric(cache):
+def metric():
     return evaluate.load(PATH)
 
 
