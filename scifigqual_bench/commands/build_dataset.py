@@ -6,8 +6,15 @@ import argparse
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
 
 from scifigqual_bench.commands.common import OK, WITH_PROBLEMS, print_problems, run
+from scifigqual_bench.errors import InputError
+
+if TYPE_CHECKING:
+    from scifigqual_bench.dataset.distributed import Executor
 
 
 def parser() -> argparse.ArgumentParser:
@@ -37,6 +44,19 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--memory-per-pdf", type=_positive(int), default=4000, metavar="MB", help="default: %(default)s; Linux only"
     )
+    p.add_argument(
+        "--executor",
+        choices=("local", "slurm", "ray"),
+        help="read the papers by the tasks of a datatrove executor instead of worker processes (docs/scale.md)",
+    )
+    p.add_argument(
+        "--executor-option",
+        type=_option,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an argument of the executor, for example tasks=100; repeat it for more",
+    )
     p.add_argument("--overwrite", action="store_true", help="replace an existing dataset folder")
     p.add_argument("--strict", action="store_true", help="exit with 3 when a PDF failed")
     return p
@@ -59,6 +79,27 @@ def _positive(kind: type[int] | type[float]) -> Callable[[str], int | float]:
     return number
 
 
+def _option(text: str) -> tuple[str, Any]:
+    """A name and a value, which is a number, text, a list or a mapping as in YAML."""
+    name, _, value = text.partition("=")
+    if not name.isidentifier() or not value:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    try:
+        return name, yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
+
+
+def _executor(args: argparse.Namespace) -> Executor | None:
+    if args.executor is None:
+        if args.executor_option:
+            raise InputError(["--executor-option needs --executor"])
+        return None
+    from scifigqual_bench.dataset.distributed import Executor
+
+    return Executor(args.executor, dict(args.executor_option))
+
+
 def _build(args: argparse.Namespace) -> int:
     from scifigqual_bench.dataset.build import build_dataset, list_pdfs
     from scifigqual_bench.dataset.extractor import PaperExtractor
@@ -72,6 +113,7 @@ def _build(args: argparse.Namespace) -> int:
         extract=PaperExtractor(args.features),
         workers=args.workers,
         limits=Limits(args.timeout_per_pdf, args.memory_per_pdf),
+        executor=_executor(args),
         jsonl=args.jsonl,
         overwrite=args.overwrite,
         progress=True,

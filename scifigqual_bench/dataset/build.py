@@ -12,11 +12,12 @@ import fcntl
 import json
 import shutil
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
@@ -32,6 +33,9 @@ from scifigqual_bench.pdf.document import sha256_of
 from scifigqual_bench.pdf.extract import DPI, Extraction, failed
 from scifigqual_bench.records import DroppedFigure, Figure, Mark, PaperMeta, Problem, Record
 from scifigqual_bench.rubric import DIMENSION_KEYS
+
+if TYPE_CHECKING:
+    from scifigqual_bench.dataset.distributed import Executor
 
 SHOWN = 20
 """Problems named by an error that has many."""
@@ -134,6 +138,7 @@ def build_dataset(
     extract: Extractor | None = None,
     workers: int | None = None,
     limits: Limits | None = None,
+    executor: Executor | None = None,
     jsonl: Path | None = None,
     overwrite: bool = False,
     progress: bool = False,
@@ -154,6 +159,8 @@ def build_dataset(
         workers: PDFs that are read at a time; the number of CPUs where None.
         limits: Time and memory for one PDF; the defaults of :class:`~scifigqual_bench.dataset.staging.Limits` where
             None.
+        executor: Reads the papers by tasks of its own instead of ``workers`` processes here. One that only submits
+            its tasks leaves papers unread: the build then ends with an error, and goes on when it is started again.
         jsonl: Also write every figure that was found here, without images; those that curation dropped have the
             status ``"dropped"``.
         overwrite: Replace an existing dataset folder.
@@ -161,7 +168,7 @@ def build_dataset(
 
     Raises:
         BuildError: Bad tables (all their faults), a target that must not be replaced, another build of the same
-            folder at work, or no figure at all.
+            folder at work, papers that an executor has not read yet, or no figure at all.
         CorpusError: The machine, not a PDF, ended the reading; what is finished stays staged.
     """
     check_target(out, overwrite=overwrite)
@@ -170,7 +177,11 @@ def build_dataset(
     staging = Staging(out.absolute().with_name(f".{out.absolute().name}.staging"), extract.identity, limits or Limits())
     with _locked(staging.folder, out):
         plan, absent = _plan(pdfs, meta)
-        _read_papers(plan, staging, extract, workers or default_workers(), progress)
+        jobs = [entry for entry in plan if isinstance(entry, Job)]
+        if executor is None:
+            _read_papers(jobs, staging, extract, workers or default_workers(), progress)
+        else:
+            _have_read(jobs, staging, extract, executor)
         try:
             result = _write(plan, absent, staging, out, rated, ratings, jsonl, progress)
         except BuildError:  # no figure in any paper: nothing to go on with
@@ -204,16 +215,33 @@ def _clear_leftovers(out: Path) -> None:
         shutil.rmtree(partial)
 
 
-def _read_papers(plan: Sequence[Job | Extraction], staging: Staging, extract: Extractor, workers: int, progress: bool):
-    """Stage every paper of the plan that is not staged yet."""
-    jobs = [job for job in plan if isinstance(job, Job)]
-    todo = [job for job in jobs if staging.find(job) is None]
+def _unread(jobs: Iterable[Job], staging: Staging) -> list[Job]:
+    return [job for job in jobs if staging.find(job) is None]
+
+
+def _read_papers(jobs: Sequence[Job], staging: Staging, extract: Extractor, workers: int, progress: bool) -> None:
+    """Stage every paper that is not staged yet."""
+    todo = _unread(jobs, staging)
     failures = 0
     with _bar("reading", len(jobs), len(jobs) - len(todo), progress) as bar:
         for job in extract_corpus(todo, staging, extract, workers=workers) if todo else ():
             failures += staging.report(job).status == "failed"
             bar.set_postfix(failed=failures, refresh=False)
             bar.update()
+
+
+def _have_read(jobs: Sequence[Job], staging: Staging, extract: Extractor, executor: Executor) -> None:
+    """Stage every paper that is not staged yet by an executor's tasks.
+
+    Raises:
+        BuildError: Some are not finished yet.
+    """
+    if todo := _unread(jobs, staging):
+        executor.read(todo, staging, extract)
+    if left := len(_unread(todo, staging)):
+        raise BuildError(
+            [f"{left} of {len(jobs)} papers are not read yet; start the same command again when the tasks have ended"]
+        )
 
 
 def _bar(what: str, total: int, done: int, shown: bool) -> tqdm:

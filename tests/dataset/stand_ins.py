@@ -21,7 +21,8 @@ class StandIn:
 
     Attributes:
         calls: A file for one line per call, in any process.
-        held: Stop at the paper of this stem until killed, with this pipe open for writing.
+        held: Stop at the paper of this stem until killed, with this pipe open for writing; it gets the process id of
+            the build, or of its task.
     """
 
     calls: Path | None = None
@@ -34,7 +35,7 @@ class StandIn:
                 handle.write(f"{pdf.stem}\n")
         if self.held is not None and pdf.stem == self.held[0]:
             with self.held[1].open("w") as pipe:
-                print("held", file=pipe, flush=True)
+                print("held by", pid_of_build(), file=pipe, flush=True)
                 threading.Event().wait()
         kind = pdf.stem.split("-")[0]
         if kind == "hangs":
@@ -63,3 +64,9 @@ def one_figure(pdf: Path, meta: PaperMeta) -> Extraction:
     found = ExtractedFigure(figure(1, meta.paper_id, rated=False), png(sha256[:12], (120, 80)))
     report = PaperReport(paper_id=meta.paper_id, file=pdf.name, sha256=sha256, status="ok", pages=1, figures_kept=1)
     return Extraction(report=report, figures=(found,))
+
+
+def pid_of_build() -> int:
+    """The process that had this one forked: the parent of the server of processes."""
+    fields = Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[1])

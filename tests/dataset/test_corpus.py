@@ -10,6 +10,8 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -86,26 +88,44 @@ from scifigqual_bench.dataset.build import build_dataset, list_pdfs
 from tests.dataset.stand_ins import StandIn
 if __name__ == "__main__":
     pdfs, out, calls, pipe = map(Path, sys.argv[1:5])
-    build_dataset(list_pdfs([pdfs]), out, extract=StandIn(calls, (sys.argv[5], pipe)), workers=1)
+    extract = StandIn(calls, (sys.argv[5], pipe))
+    executor = None
+    if sys.argv[6:]:
+        from scifigqual_bench.dataset.distributed import Executor
+        executor = Executor("local", {"tasks": 3, "workers": 2})
+    build_dataset(list_pdfs([pdfs]), out, extract=extract, workers=1, executor=executor)
 """
+
+
+@contextmanager
+def held_build(folder: Path, root: Path, held: str, *options: str) -> Iterator[int]:
+    """A build in a process group of its own that has come to a paper and stays there.
+
+    Yields the process that is to be killed: the build, or the executor's task. Afterwards the worker must have ended
+    with it; then all the others are killed.
+    """
+    script, pipe = folder / "build.py", folder / "pipe"
+    script.write_text(BUILD)
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    argv = [sys.executable, script, folder / "pdfs", folder / "out", folder / "calls", pipe, held, *options]
+    process = subprocess.Popen(argv, env=os.environ | {"PYTHONPATH": str(root)}, start_new_session=True)
+    try:
+        assert select.select([reader], [], [], 120)[0], "the build did not come to the paper"
+        yield int(os.read(reader, 100).decode().removeprefix("held by "))
+        assert select.select([reader], [], [], 120)[0] and os.read(reader, 100) == b"", "the worker was left behind"
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        os.close(reader)
 
 
 def test_a_killed_build_goes_on_where_it_was(tmp_path: Path, root: Path):
     """SIGKILL while the fourth paper is read; the next start reads that one and the rest, and nothing twice."""
     pdfs = make_pdfs(tmp_path / "pdfs", *papers(6))
-    out, calls, pipe, script = (tmp_path / name for name in ("out", "calls", "pipe", "build.py"))
-    script.write_text(BUILD)
-    os.mkfifo(pipe)
-    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    argv = [sys.executable, script, tmp_path / "pdfs", out, calls, pipe, papers(6)[3]]
-    process = subprocess.Popen(argv, env=os.environ | {"PYTHONPATH": str(root)})
-    try:
-        assert select.select([reader], [], [], 120)[0] and os.read(reader, 100) == b"held\n"
-    finally:
-        process.kill()
-    assert process.wait() == -signal.SIGKILL
-    assert select.select([reader], [], [], 120)[0] and os.read(reader, 100) == b"", "the worker outlived its build"
-    os.close(reader)
+    out, calls = tmp_path / "out", tmp_path / "calls"
+    with held_build(tmp_path, root, papers(6)[3]) as build:
+        os.kill(build, signal.SIGKILL)
     assert calls.read_text().split() == papers(4) and not out.exists()
 
     calls.unlink()
@@ -114,6 +134,38 @@ def test_a_killed_build_goes_on_where_it_was(tmp_path: Path, root: Path):
     build_dataset(pdfs, tmp_path / "whole" / "out", extract=StandIn(), workers=1)
     assert content(out) == content(tmp_path / "whole" / "out")
     assert not list(tmp_path.glob(".out*"))
+
+
+def test_a_killed_task_of_an_executor_is_run_again(tmp_path: Path, root: Path):
+    """One of three local tasks is killed at its second paper; the next start reads what is left, and nothing twice."""
+    distributed = pytest.importorskip(
+        "scifigqual_bench.dataset.distributed", reason="needs datatrove (extra distributed)", exc_type=ImportError
+    )
+    pdfs = make_pdfs(tmp_path / "pdfs", *papers(7), "killed")
+    out, calls = tmp_path / "out", tmp_path / "calls"
+    tasks = distributed.Executor("local", {"tasks": 3, "workers": 2})
+    with held_build(tmp_path, root, papers(7)[3], "local") as task:
+        os.kill(task, signal.SIGKILL)
+    first = calls.read_text().split()
+    assert papers(7)[3] in first and papers(7)[6] not in first and not out.exists()
+
+    calls.unlink()
+    build_dataset(pdfs, out, extract=StandIn(calls), executor=tasks)
+    again = calls.read_text().split()
+    assert papers(7)[3] in again and papers(7)[0] not in again
+    assert set(first) | set(again) == {pdf.stem for pdf in pdfs} and len(again) == len(set(again))
+    build_dataset(pdfs, tmp_path / "whole" / "out", extract=StandIn(), workers=1)
+    assert content(out) == content(tmp_path / "whole" / "out")
+
+
+def test_options_that_an_executor_does_not_take_are_named(tmp_path: Path):
+    distributed = pytest.importorskip(
+        "scifigqual_bench.dataset.distributed", reason="needs datatrove (extra distributed)", exc_type=ImportError
+    )
+    for kind, named in (("local", "'taks'"), ("slurm", "'partition'")):
+        executor = distributed.Executor(kind, {"taks": 3} if kind == "local" else {"tasks": 3, "time": "1:00:00"})
+        with pytest.raises(distributed.ExecutorError, match=f"--executor {kind}.*{named}"):
+            build_dataset(make_pdfs(tmp_path / "pdfs", "paper"), tmp_path / kind, extract=StandIn(), executor=executor)
 
 
 def stage(folder: Path, identity: str = "stand-in", limits: Limits = QUICK) -> Staging:
