@@ -30,6 +30,8 @@ RULE = 2.5
 """Points; a path that is no thicker is a rule."""
 MIN_COLUMN_FILL = 0.25
 """On some page the lines of a column must fill this share of the page's height."""
+MIN_COLUMN_LINES = 3
+"""A paper whose columns are never that full has one where so many lines of some page have the same ends."""
 RECURRING = 0.15
 """What stands at one place on this share of the pages is part of the paper's form, not of its content."""
 PAGE_EDGE = 0.14
@@ -94,11 +96,11 @@ class PageLayout:
         ]
 
     def column_of(self, box: Rect) -> Column:
-        """The narrowest column that holds a box, else the widest one stretched over it."""
+        """The narrowest column that holds a box, else the widest one stretched over it; the page if it has no text."""
         for left, right in self.columns:
             if left - 2 * EDGE <= box[0] and box[2] <= right + 2 * EDGE:
                 return left, right
-        edges = [edge for column in self.columns for edge in column]
+        edges = [edge for column in self.columns for edge in column] or [0.0, self.page.width]
         return min([box[0], *edges]), max([box[2], *edges])
 
 
@@ -260,7 +262,7 @@ def _leading(pages: Sequence[_Text], body_size: float) -> float:
 def _columns(pages: Sequence[_Text]) -> tuple[Column, ...]:
     """Intervals that the long lines of some page fill from end to end over much of its height, narrowest first.
 
-    Pages without such an interval give their most frequent one.
+    Pages without such an interval give their most frequent one, if any is frequent.
     """
     found: list[Column] = []
     frequent: tuple[int, Column] | None = None
@@ -273,7 +275,7 @@ def _columns(pages: Sequence[_Text]) -> tuple[Column, ...]:
             filled = (long[near, 3] - long[near, 1]).sum() >= MIN_COLUMN_FILL * text.page.height
             if filled and all(abs(column[0] - a) + abs(column[1] - b) > 3 * EDGE for a, b in found):
                 found.append(column)
-    if not found and frequent:
+    if not found and frequent and frequent[0] >= MIN_COLUMN_LINES:
         found = [frequent[1]]
     return tuple(sorted(found, key=lambda column: column[1] - column[0]))
 

@@ -60,17 +60,20 @@ def render_region(page: object, bbox: Rect, turn: int = 0, dpi: float = DPI, max
     import pymupdf
 
     x0, y0, x1, y1 = bbox
-    area = pymupdf.Rect(x0 - MARGIN, y0 - MARGIN, x1 + MARGIN, y1 + MARGIN) & page.rect
-    if area.is_empty or area.width < 1 or area.height < 1:
+    region = pymupdf.Rect(bbox) & page.rect
+    if region.is_empty or region.width < 1 or region.height < 1:
         raise ValueError(f"region {tuple(round(v, 1) for v in bbox)} has no area on page {page.number + 1}")
+    area = pymupdf.Rect(x0 - MARGIN, y0 - MARGIN, x1 + MARGIN, y1 + MARGIN) & page.rect
     scale = min(dpi / 72.0, max_side / max(area.width, area.height))
     pixmap = page.get_pixmap(matrix=pymupdf.Matrix(scale, scale), clip=area, colorspace=pymupdf.csRGB, alpha=False)
     pixels = np.frombuffer(pixmap.samples, dtype=np.uint8).reshape(pixmap.height, pixmap.stride)
     pixels = pixels[:, : pixmap.width * 3].reshape(pixmap.height, pixmap.width, 3)
     # pixmaps start at whole pixels of the scaled page; ink is looked for in the region itself, not in its margin
     inner = [round(v * scale) for v in bbox]
-    x0, y0 = max(0, inner[0] - pixmap.x), max(0, inner[1] - pixmap.y)
-    ink = _ink(pixels[y0 : inner[3] - pixmap.y, x0 : inner[2] - pixmap.x])
+    x0 = min(max(0, inner[0] - pixmap.x), pixmap.width - 1)
+    y0 = min(max(0, inner[1] - pixmap.y), pixmap.height - 1)
+    x1, y1 = max(x0 + 1, inner[2] - pixmap.x), max(y0 + 1, inner[3] - pixmap.y)
+    ink = _ink(pixels[y0:y1, x0:x1])
     ink = (ink[0] + x0, ink[1] + y0, ink[2] + x0, ink[3] + y0)
     margin = round(MARGIN * scale)
     left, top = max(0, ink[0] - margin), max(0, ink[1] - margin)

@@ -1,0 +1,385 @@
+"""Regions of made pages, and measured levels on sample papers and on real ones."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pymupdf
+import pytest
+
+from scifigqual_bench.pdf.captions import find_captions
+from scifigqual_bench.pdf.document import Rect, open_pdf, read_document
+from scifigqual_bench.pdf.layout import analyse
+from scifigqual_bench.pdf.regions import Region, find_regions
+from scifigqual_bench.pdf.render import render_region
+from scifigqual_bench.records import Problem
+from scifigqual_bench.samples.make import SampleSet
+from tests.pdf.made_pdf import (
+    FULL,
+    LEFT,
+    RIGHT,
+    SIZE,
+    Paper,
+    caption,
+    iou,
+    picture,
+    plot,
+    prose,
+    table,
+    two_columns,
+)
+
+
+@pytest.fixture
+def paper(tmp_path: Path) -> Paper:
+    return Paper(tmp_path / "paper.pdf")
+
+
+def box_of(found: Region | Problem) -> Rect:
+    assert isinstance(found, Region), found
+    return found.bbox
+
+
+@pytest.mark.parametrize("draw", [plot, picture])
+def test_a_figure_at_the_top_of_a_column(paper: Paper, draw: Callable[..., Rect]) -> None:
+    page = paper.page()
+    box = draw(page, (58, 60, 293, 190))
+    caption(page, LEFT, 196, "Figure 1: Loss over steps, for the two seeds that were run.")
+    prose(page, LEFT, 230, 40)
+    prose(page, RIGHT, 54, 55)
+    found = paper.regions()["1"]
+    assert iou(box_of(found), box) > 0.95
+    assert found.method == "graphics-above-caption"
+    assert 0 < found.confidence <= 1
+
+
+def test_a_figure_in_the_middle_of_a_column_of_text(paper: Paper) -> None:
+    page = paper.page()
+    prose(page, LEFT, 54, 15)
+    box = plot(page, (58, 250, 293, 380))
+    caption(page, LEFT, 386, "Figure 1: Loss over steps, for the two seeds that were run.")
+    prose(page, LEFT, 420, 20)
+    prose(page, RIGHT, 54, 55)
+    assert iou(box_of(paper.regions()["1"]), box) > 0.95
+
+
+def test_a_figure_over_both_columns(paper: Paper) -> None:
+    page = paper.page()
+    box = plot(page, (60, 60, 550, 190))
+    caption(page, FULL, 196, "Figure 1: Loss over steps.", centred=True)
+    two_columns(page, 240)
+    assert iou(box_of(paper.regions()["1"]), box) > 0.95
+
+
+def test_captions_above_their_figures(paper: Paper) -> None:
+    boxes = {}
+    for number in ("1", "2"):
+        page = paper.page()
+        caption(page, LEFT, 54, f"Figure {number}: Loss over steps, with the caption on top.")
+        boxes[number] = plot(page, (58, 84, 293, 210))
+        prose(page, LEFT, 240, 40)
+        prose(page, RIGHT, 54, 55)
+    found = paper.regions()
+    assert all(iou(box_of(found[number]), boxes[number]) > 0.95 for number in boxes)
+    assert found["1"].method == "graphics-below-caption"
+
+
+@pytest.mark.parametrize("gap", [3.0, 30.0], ids=["touching", "apart"])
+def test_two_figures_side_by_side(paper: Paper, gap: float) -> None:
+    """Each takes its own half, also where the plots almost touch."""
+    page = paper.page()
+    middle = (FULL[0] + FULL[1]) / 2
+    halves = {"1": (FULL[0], middle - 8), "2": (middle + 8, FULL[1])}
+    boxes = {
+        "1": plot(page, (FULL[0], 60, middle - gap / 2, 190), labels=False),
+        "2": plot(page, (middle + gap / 2, 60, FULL[1], 190), labels=False),
+    }
+    for number, edges in halves.items():
+        caption(page, edges, 200, f"Figure {number}: One of two figures that stand side by side in one row.")
+    prose(page, FULL, 250, 40)
+    found = paper.regions()
+    assert all(iou(box_of(found[number]), boxes[number]) > 0.9 for number in boxes)
+
+
+def test_a_figure_that_text_flows_around(paper: Paper) -> None:
+    page = paper.page()
+    prose(page, FULL, 54, 4)
+    box = plot(page, (350, 110, 556, 220))
+    caption(page, (347, 558), 226, "Figure 1: A figure that the text flows around, with some rows of caption.")
+    prose(page, (54, 335), 102, 14)
+    prose(page, FULL, 280, 25)
+    assert iou(box_of(paper.regions()["1"]), box) > 0.9
+
+
+def test_a_caption_beside_its_picture(paper: Paper) -> None:
+    page = paper.page()
+    box = picture(page, (54, 54, 360, 220))
+    caption(page, (375, 558), 60, "Figure 1: A picture whose caption stands to its right, in several short rows.")
+    prose(page, FULL, 250, 40)
+    found = paper.regions()["1"]
+    assert iou(box_of(found), box) > 0.95
+    assert found.method == "graphics-beside-caption"
+
+
+def test_thousands_of_paths_are_one_figure(paper: Paper) -> None:
+    page = paper.page()
+    box = plot(page, (58, 60, 293, 190), points=5000)
+    caption(page, LEFT, 196, "Figure 1: Loss over steps, five thousand of them.")
+    prose(page, LEFT, 230, 40)
+    prose(page, RIGHT, 54, 55)
+    assert iou(box_of(paper.regions()["1"]), box) > 0.95
+
+
+def test_panels_with_subcaptions_are_one_figure(paper: Paper) -> None:
+    page = paper.page()
+    for k in range(4):
+        x, y = 60 + 245 * (k % 2), 60 + 130 * (k // 2)
+        plot(page, (x, y, x + 225, y + 95))
+        page.insert_text((x + 80, y + 108), f"({'abcd'[k]}) a panel", fontname="tiro", fontsize=8)
+    caption(page, FULL, 308, "Figure 1: Four panels, each with a caption of its own, and one for all of them below.")
+    prose(page, FULL, 360, 30)
+    found = paper.regions()["1"]
+    assert iou(box_of(found), (60, 60, 530, 300)) > 0.95
+    assert found.subcaptions
+
+
+def test_a_figure_made_of_text_in_a_frame(paper: Paper) -> None:
+    page = paper.page()
+    page.draw_rect((56, 60, 295, 170), width=0.6)
+    for k, row in enumerate(
+        ("Question: what falls?", "Answer: the loss.", "Question: when?", "Answer: at every step.")
+    ):
+        page.insert_text((64, 80 + 24 * k), row, fontname="cour", fontsize=9)
+    caption(page, LEFT, 178, "Figure 1: A prompt, and what was answered.")
+    prose(page, LEFT, 220, 40)
+    prose(page, RIGHT, 54, 55)
+    assert iou(box_of(paper.regions()["1"]), (56, 60, 295, 170)) > 0.95
+
+
+def test_a_figure_made_of_words_alone(paper: Paper) -> None:
+    page = paper.page()
+    for k, row in enumerate(
+        ("Question: what falls?", "Answer: the loss.", "Question: when?", "Answer: at every step.")
+    ):
+        page.insert_text((90, 70 + 12 * k), row, fontname="cour", fontsize=9)
+    caption(page, LEFT, 122, "Figure 1: A prompt, and what was answered.")
+    prose(page, LEFT, 160, 40)
+    prose(page, RIGHT, 54, 55)
+    found = paper.regions()["1"]
+    x0, y0, x1, y1 = box_of(found)
+    assert 89 < x0 < 91 and 60 < y0 < 70 and 205 < x1 < 225 and 104 < y1 < 112
+    assert found.method == "text-above-caption"
+
+
+def test_a_table_and_a_figure_that_share_a_column(paper: Paper) -> None:
+    """The table of the caption above and the figure of the caption below stand in one strip."""
+    page = paper.page()
+    caption(page, LEFT, 54, "Table 1: Scores of the four systems that were compared.")
+    tabular = table(page, (60, 80, 290, 150))
+    box = plot(page, (58, 172, 293, 290))
+    caption(page, LEFT, 298, "Figure 1: Loss over steps, for the two seeds that were run.")
+    prose(page, LEFT, 335, 30)
+    prose(page, RIGHT, 54, 55)
+    captions, regions = paper.read()
+    found = {c.kind: box_of(r) for c, r in zip(captions, regions, strict=True)}
+    assert iou(found["figure"], box) > 0.95
+    assert iou(found["table"], tabular) > 0.9
+
+
+def test_a_table_within_a_figure(paper: Paper) -> None:
+    page = paper.page()
+    tabular = table(page, (60, 60, 290, 150))
+    caption(page, LEFT, 160, "Figure 1: Scores, set as a table but numbered as a figure.")
+    prose(page, LEFT, 200, 40)
+    prose(page, RIGHT, 54, 55)
+    found = paper.regions()["1"]
+    assert iou(box_of(found), tabular) > 0.9
+    assert found.method == "rules-above-caption"
+
+
+def test_white_backgrounds_and_the_page_are_no_part(paper: Paper) -> None:
+    page = paper.page()
+    page.draw_rect(page.rect, color=None, fill=(1, 1, 1))
+    page.draw_rect((40, 20, 300, 195), color=None, fill=(1, 1, 1))
+    box = plot(page, (58, 60, 293, 190))
+    caption(page, LEFT, 197, "Figure 1: Loss over steps, for the two seeds that were run.")
+    prose(page, LEFT, 230, 40)
+    prose(page, RIGHT, 54, 55)
+    assert iou(box_of(paper.regions()["1"]), box) > 0.95
+
+
+def test_what_a_clip_hides_is_no_part(paper: Paper, tmp_path: Path) -> None:
+    """The author cropped a drawing; the paths that were cut away still lie in the file, over the text."""
+    source = pymupdf.open()
+    plot(source.new_page(width=400, height=600), (0, 0, 400, 600), labels=False)
+    page = paper.page()
+    page.show_pdf_page(pymupdf.Rect(80, 60, 270, 190), source, 0, clip=pymupdf.Rect(100, 200, 290, 330))
+    caption(page, LEFT, 196, "Figure 1: A part of a larger drawing.")
+    prose(page, LEFT, 230, 40)
+    prose(page, RIGHT, 54, 55)
+    x0, y0, x1, y1 = box_of(paper.regions()["1"])
+    assert x0 >= 79 and y0 >= 59 and x1 <= 271 and y1 <= 191
+
+
+def test_a_picture_with_a_white_border_over_its_caption(paper: Paper) -> None:
+    """The box of the picture overlaps text; the region ends before it, and the crop shows the ink alone."""
+    page = paper.page()
+    picture(page, (54, 40, 297, 222), margin=0.12)
+    caption(page, LEFT, 206, "Figure 1: A picture whose white border reaches into its caption.")
+    prose(page, LEFT, 245, 40)
+    prose(page, RIGHT, 54, 55)
+    found = box_of(paper.regions()["1"])
+    assert found[3] < 206
+    crop = render_region(paper.pdf[0], found, dpi=144)
+    assert iou(crop.bbox, (54 + 0.12 * 243, 40 + 0.12 * 182, 297 - 0.12 * 243, 222 - 0.12 * 182)) > 0.95
+
+
+def test_rules_under_running_heads_are_no_figures(paper: Paper) -> None:
+    """A caption right under a page's head has nothing above it, whatever is drawn there on every page."""
+    for number in range(1, 5):
+        page = paper.page()
+        page.insert_text((200, 40), "A paper about losses", fontname="tiro", fontsize=9)
+        page.draw_line((54, 46), (558, 46), width=0.8)
+        if number == 2:
+            caption(page, LEFT, 52, "Figure 1: A figure that the author forgot to put here.")
+            prose(page, LEFT, 80, 50)
+            prose(page, RIGHT, 54, 55)
+        else:
+            two_columns(page)
+    problem = paper.regions()["1"]
+    assert isinstance(problem, Problem)
+    assert (problem.code, problem.page) == ("no-region", 2)
+    assert "Figure 1, page 2" in problem.message
+
+
+def test_boxed_notes_and_underlined_text_are_no_figures(paper: Paper) -> None:
+    page = paper.page()
+    prose(page, LEFT, 54, 20)
+    page.draw_rect((52, 100, 299, 128), color=None, fill=(1, 0.95, 0.6), overlay=False)
+    page.draw_line((54, 200.5), (250, 200.5), width=0.5)
+    caption(page, LEFT, 300, "Figure 1: A figure that the author forgot to put here.")
+    prose(page, LEFT, 340, 30)
+    prose(page, RIGHT, 54, 55)
+    assert isinstance(paper.regions()["1"], Problem)
+
+
+def test_a_figure_alone_on_its_page(paper: Paper) -> None:
+    """No text shows where the columns are."""
+    page = paper.page()
+    box = picture(page, (100, 200, 500, 500))
+    caption(page, FULL, 510, "Figure 1: A figure alone on its page.", centred=True)
+    assert iou(box_of(paper.regions()["1"]), box) > 0.95
+
+
+def test_a_page_printed_sideways(paper: Paper) -> None:
+    page = paper.page()
+    picture(page, (150, 200, 460, 700))
+    for k, row in enumerate(
+        ("Figure 1: A figure that is so wide that its page", "is printed sideways, with its caption below it.")
+    ):
+        page.insert_text((480 + 12 * k, 700), row, fontname="tiro", fontsize=SIZE, rotate=90)
+    two_columns(paper.page())
+    found = paper.regions()["1"]
+    assert iou(box_of(found), (150, 200, 460, 700)) > 0.95
+    assert found.turn == 1
+    crop = render_region(paper.pdf[0], found.bbox, turn=found.turn, dpi=72)
+    assert crop.width > crop.height
+
+
+def test_every_region_lies_on_its_page(samples: SampleSet) -> None:
+    for truth in samples.papers:
+        document = read_document(samples.pdf_folder / f"{truth.paper_id}.pdf")
+        for region in find_regions(document, find_captions(document)):
+            x0, y0, x1, y1 = box_of(region)
+            page = document.pages[region.page - 1]
+            assert 0 <= x0 < x1 <= page.width and 0 <= y0 < y1 <= page.height
+
+
+def test_sample_papers_are_cut_exactly(samples: SampleSet) -> None:
+    """Every box of the sample papers is known to a tenth of a point."""
+    worst = 1.0
+    for truth in samples.papers:
+        path = samples.pdf_folder / f"{truth.paper_id}.pdf"
+        document = read_document(path)
+        layout = analyse(document)
+        captions = find_captions(document, layout)
+        regions = find_regions(document, captions, layout)
+        found = {c.number: (c, r) for c, r in zip(captions, regions, strict=True) if c.kind == "figure"}
+        assert set(found) == {figure.number for figure in truth.figures}
+        with open_pdf(path) as pdf:
+            for figure in truth.figures:
+                c, region = found[figure.number]
+                assert (c.page, c.text) == (figure.page, figure.caption)
+                crop = render_region(pdf[c.page - 1], box_of(region), dpi=144)
+                worst = min(worst, iou(crop.bbox, figure.bbox))
+    assert worst > 0.93
+
+
+# --- real papers ------------------------------------------------------------------------------------------------------
+
+
+def score_module(folder: Path) -> ModuleType:
+    """The shared folder's own measure, so that nothing is measured by what is tested."""
+    spec = importlib.util.spec_from_file_location("shared_score", folder / "score.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def measured(shared: Path) -> dict[str, float]:
+    """Ratios of the shared measure over the papers whose truth is known and that have a text layer."""
+    papers = shared / "papers"
+    score = score_module(papers)
+    total: dict[str, int] = {}
+    for file in sorted((papers / "truth").glob("*.json")):
+        truth = json.loads(file.read_text(encoding="utf-8"))
+        path = papers / "pdfs" / f"{truth['id']}.pdf"
+        document = read_document(path)
+        if not any(page.lines for page in document.pages):
+            continue
+        counts = score.score_paper(truth, _figures(document, path), [])
+        total = {key: total.get(key, 0) + value for key, value in counts.items()}
+    return {name: total[a] / total[b] for name, (a, b) in score.RATIOS.items() if total[b]}
+
+
+def _figures(document: object, path: Path) -> list[dict]:
+    layout = analyse(document)
+    captions = find_captions(document, layout)
+    regions = find_regions(document, captions, layout)
+    rows = []
+    with open_pdf(path) as pdf:
+        for c, region in zip(captions, regions, strict=True):
+            if c.kind == "figure":
+                found = isinstance(region, Region)
+                box = render_region(pdf[region.page - 1], region.bbox, dpi=150).bbox if found else None
+                rows.append({"number": c.number, "page": c.page, "bbox": box, "caption": c.text, "citing": None})
+    return rows
+
+
+@pytest.mark.shared
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("ratio", "level"),
+    [
+        ("figure recall", 1.0),
+        ("figure precision", 1.0),
+        ("caption sim>=0.95", 1.0),
+        # the four misses are figures whose given box lies beside the printed graphic or cuts it
+        ("region IoU>=0.8", 0.965),
+    ],
+)
+def test_measured_levels_on_real_papers(measured: dict[str, float], ratio: str, level: float) -> None:
+    assert measured[ratio] >= level
+
+
+@pytest.mark.shared
+def test_papers_without_figures_give_none(shared: Path) -> None:
+    for name in ("inlp-22", "novelty-acl22", "distillation-neuripsw14"):
+        captions = find_captions(read_document(shared / "papers" / "pdfs" / f"{name}.pdf"))
+        assert [c.label for c in captions if c.kind == "figure"] == []
+        assert captions
