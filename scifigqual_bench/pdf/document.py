@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 Rect = tuple[float, float, float, float]
@@ -68,12 +69,12 @@ class Line:
     spans: tuple[Span, ...]
     direction: tuple[float, float] = (1.0, 0.0)
 
-    @property
+    @cached_property
     def text(self) -> str:
         """Text of the line, spans joined as printed."""
         return "".join(span.text for span in self.spans)
 
-    @property
+    @cached_property
     def size(self) -> float:
         """Font size of most of the line's characters, in points."""
         sizes: dict[float, int] = {}
@@ -82,17 +83,25 @@ class Line:
             sizes[size] = sizes.get(size, 0) + len(span.text.strip())
         return max(sizes, key=lambda s: (sizes[s], s)) if sizes else 0.0
 
-    @property
+    @cached_property
     def bold(self) -> bool:
         """Whether most of the line's characters are bold."""
         heavy = sum(len(span.text.strip()) for span in self.spans if span.bold)
         return heavy * 2 > sum(len(span.text.strip()) for span in self.spans)
 
-    @property
+    @cached_property
     def italic(self) -> bool:
         """Whether most of the line's characters are italic."""
         slanted = sum(len(span.text.strip()) for span in self.spans if span.italic)
         return slanted * 2 > sum(len(span.text.strip()) for span in self.spans)
+
+    @cached_property
+    def main(self) -> Span:
+        """The span that tells where the line stands: the longest of its main size."""
+        return max(
+            self.spans,
+            key=lambda span: (abs(span.size - self.size) < 0.6, sum(c.isalnum() for c in span.text), len(span.text)),
+        )
 
     @property
     def horizontal(self) -> bool:

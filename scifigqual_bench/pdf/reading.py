@@ -93,8 +93,7 @@ def line_text(line: Line) -> str:
 
     "Figure 1" with the footnote mark 2 reads "Figure 1²", never "Figure 12".
     """
-    main = _main_span(line)
-    return "".join(span.text.translate(_RAISED) if is_raised(span, main) else span.text for span in line.spans)
+    return "".join(span.text.translate(_RAISED) if is_raised(span, line.main) else span.text for span in line.spans)
 
 
 def is_raised(span: Span, main: Span) -> bool:
@@ -102,15 +101,9 @@ def is_raised(span: Span, main: Span) -> bool:
     return span.size < 0.87 * main.size and span.bbox[3] < main.bbox[3] - 0.1 * main.size
 
 
-def _main_span(line: Line) -> Span:
-    """The span that tells where the line stands: the longest of its main size."""
-    size = line.size
-    return max(line.spans, key=lambda s: (abs(s.size - size) < 0.6, sum(c.isalnum() for c in s.text), len(s.text)))
-
-
 def _base(line: Line) -> float:
     """Lower edge of a line's main span."""
-    return _main_span(line).bbox[3]
+    return line.main.bbox[3]
 
 
 def begins_with_mark(line: Line) -> bool:

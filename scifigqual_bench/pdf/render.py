@@ -15,6 +15,8 @@ MAX_SIDE = 6000
 """Pixels: a longer side is rendered at a lower resolution instead."""
 MARGIN = 1.0
 """Points of white that are kept around the ink, so that ink at the image's edge means a cut figure."""
+PNG_LEVEL = 3
+"""zlib's level. Level 6 makes the images of real figures 3% smaller and takes one and a half times as long."""
 WHITE = 250
 """From this value on in every channel a pixel is paper."""
 
@@ -81,7 +83,7 @@ def render_region(page: object, bbox: Rect, turn: int = 0, dpi: float = DPI, max
     if turn:
         shown = np.rot90(shown, -turn)
     buffer = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(shown)).save(buffer, format="PNG", compress_level=6)
+    Image.fromarray(np.ascontiguousarray(shown)).save(buffer, format="PNG", compress_level=PNG_LEVEL)
     corners = (pixmap.x + ink[0], pixmap.y + ink[1], pixmap.x + ink[2], pixmap.y + ink[3])
     return Crop(
         png=buffer.getvalue(),
@@ -94,8 +96,11 @@ def render_region(page: object, bbox: Rect, turn: int = 0, dpi: float = DPI, max
 
 def _ink(pixels: np.ndarray) -> tuple[int, int, int, int]:
     """Box of the pixels that are not paper, half open; the whole image where all is paper."""
-    ink = pixels.min(axis=2) < WHITE
-    columns, rows = np.flatnonzero(ink.any(axis=0)), np.flatnonzero(ink.any(axis=1))
+    height, width, channels = pixels.shape
+    # one row of values a row of pixels: a reduction over three channels is far slower than one along a row
+    ink = pixels.reshape(height, width * channels) < WHITE
+    columns = np.flatnonzero(ink.any(axis=0).reshape(width, channels).any(axis=1))
+    rows = np.flatnonzero(ink.any(axis=1))
     if len(columns) == 0:
         return 0, 0, pixels.shape[1], pixels.shape[0]
     return int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1

@@ -724,8 +724,9 @@ def _largest_text(lines: Sequence[Line], document: Document) -> str | None:
     head = [line for line in lines if line.bbox[1] < 0.6 * document.pages[0].height]
     # small capitals are set in two sizes; a line is as large as its capitals
     sizes = {line.index: max(span.size for span in line.spans if span.text.strip()) for line in head}
+    body = body_metrics(document).size
     for size in sorted(set(sizes.values()), reverse=True):
-        if size < body_metrics(document).size + 1:
+        if size < body + 1:
             break
         rows = sorted((line for line in head if sizes[line.index] > 0.93 * size), key=lambda line: line.bbox[3])
         block = rows[:1]
