@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -136,11 +137,15 @@ def test_a_killed_build_goes_on_where_it_was(tmp_path: Path, root: Path):
     assert not list(tmp_path.glob(".out*"))
 
 
-def test_a_killed_task_of_an_executor_is_run_again(tmp_path: Path, root: Path):
+@pytest.fixture
+def distributed() -> ModuleType:
+    """The room of executors; the test is skipped where datatrove is missing."""
+    name = "scifigqual_bench.dataset.distributed"
+    return pytest.importorskip(name, reason="needs datatrove (extra distributed)", exc_type=ImportError)
+
+
+def test_a_killed_task_of_an_executor_is_run_again(tmp_path: Path, root: Path, distributed: ModuleType):
     """One of three local tasks is killed at its second paper; the next start reads what is left, and nothing twice."""
-    distributed = pytest.importorskip(
-        "scifigqual_bench.dataset.distributed", reason="needs datatrove (extra distributed)", exc_type=ImportError
-    )
     pdfs = make_pdfs(tmp_path / "pdfs", *papers(7), "killed")
     out, calls = tmp_path / "out", tmp_path / "calls"
     tasks = distributed.Executor("local", {"tasks": 3, "workers": 2})
@@ -158,14 +163,47 @@ def test_a_killed_task_of_an_executor_is_run_again(tmp_path: Path, root: Path):
     assert content(out) == content(tmp_path / "whole" / "out")
 
 
-def test_options_that_an_executor_does_not_take_are_named(tmp_path: Path):
-    distributed = pytest.importorskip(
-        "scifigqual_bench.dataset.distributed", reason="needs datatrove (extra distributed)", exc_type=ImportError
-    )
+def test_options_that_an_executor_does_not_take_are_named(tmp_path: Path, distributed: ModuleType):
     for kind, named in (("local", "'taks'"), ("slurm", "'partition'")):
         executor = distributed.Executor(kind, {"taks": 3} if kind == "local" else {"tasks": 3, "time": "1:00:00"})
         with pytest.raises(distributed.ExecutorError, match=f"--executor {kind}.*{named}"):
             build_dataset(make_pdfs(tmp_path / "pdfs", "paper"), tmp_path / kind, extract=StandIn(), executor=executor)
+
+
+SBATCH = """#!/bin/sh
+for file; do :; done
+cp "$file" "{folder}/submitted-$(ls {folder} | grep -c submitted)"
+echo Submitted batch job 7
+"""
+SRUN = """#!/bin/sh
+while [ "$1" = -l ] || [ "$1" = -n ]; do [ "$1" = -n ] && shift; shift; done
+exec "$@"
+"""
+
+
+def test_slurm_gets_tasks_that_read_the_papers(
+    tmp_path: Path, root: Path, distributed: ModuleType, monkeypatch: pytest.MonkeyPatch
+):
+    """Against stand-ins of Slurm's commands: one that only notes what is submitted, and the two that a task calls."""
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    for name, text in {
+        "sbatch": SBATCH.format(folder=tmp_path),
+        "srun": SRUN,
+        "scontrol": "#!/bin/sh\necho here\n",
+    }.items():
+        (commands / name).write_text(text)
+        (commands / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{commands}:{Path(sys.executable).parent}:{os.environ['PATH']}")
+    pdfs, out = make_pdfs(tmp_path / "pdfs", *papers(5)), tmp_path / "out"
+    executor = distributed.Executor("slurm", {"tasks": 2, "time": "0:10:00", "partition": "any"})
+    with pytest.raises(BuildError, match="5 of 5 papers are not read yet"):
+        build_dataset(pdfs, out, extract=StandIn(), executor=executor)
+    for task in ("0", "1"):
+        variables = {"SLURM_ARRAY_TASK_ID": task, "SLURM_NODELIST": "here", "PYTHONPATH": str(root)}
+        subprocess.run(["bash", tmp_path / "submitted-0"], env=os.environ | variables, check=True, capture_output=True)
+    build_dataset(pdfs, out, extract=StandIn(), executor=executor)
+    assert [row.paper_id for row in DatasetFolder(out).records()] == papers(5)
 
 
 def stage(folder: Path, identity: str = "stand-in", limits: Limits = QUICK) -> Staging:

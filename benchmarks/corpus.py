@@ -1,0 +1,173 @@
+"""How a corpus run grows: time, memory and disk for N copies of given PDFs, at several N.
+
+    python benchmarks/corpus.py PDF [PDF ...] [--sizes 10 20 40] [--workers 1] [--features none] [--replay]
+
+A copy has a name and a comment of its own, so that nothing is taken for a duplicate. With --replay each PDF is read
+once and its copies get that result, at the price of a worker process each as ever: how the build itself grows, when
+reading would take too long. Images are then random bytes, since Parquet would find the copies. Needs Linux.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from scifigqual_bench.records import PaperMeta
+
+SAMPLED = 0.5
+"""Seconds between two looks at the memory of a run's processes."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pdfs", nargs="+", type=Path)
+    parser.add_argument("--sizes", nargs="+", type=int, default=[10, 20, 40])
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--features", choices=("rapidocr", "vision", "none"), default="none")
+    parser.add_argument("--replay", action="store_true")
+    parser.add_argument("--run", type=Path, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.run:
+        print(json.dumps(one_run(args)))
+        return
+    for size in args.sizes:
+        with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
+            copy_pdfs(args.pdfs, size, Path(folder) / "pdfs")
+            print(f"{size} PDFs:", describe(*watch([*sys.argv, "--run", folder])), flush=True)
+
+
+def copy_pdfs(pdfs: list[Path], size: int, folder: Path) -> None:
+    """Copies with bytes of their own: a comment after the end of the file."""
+    folder.mkdir()
+    for index in range(size):
+        pdf = pdfs[index % len(pdfs)]
+        copy = folder / f"{pdf.stem}--{index:06d}.pdf"
+        copy.write_bytes(pdf.read_bytes() + f"\n% copy {index}\n".encode())
+
+
+@dataclass(frozen=True)
+class Replay:
+    """An extractor that gives every copy what its original gave."""
+
+    originals: Path
+    identity: str = "replay"
+
+    def __call__(self, pdf: Path, meta: PaperMeta) -> Any:
+        """What the original of this copy gave."""
+        found = staging_of(self.originals, self).read(original(pdf.stem.split("--")[0]))
+        bytes_of = random.Random(pdf.stem).randbytes
+        figures = tuple(replace(figure, image=bytes_of(len(figure.image))) for figure in found.figures)
+        return replace(found, figures=figures)
+
+
+def original(stem: str) -> Any:
+    from scifigqual_bench.dataset.staging import Job
+
+    return Job(Path(f"{stem}.pdf"), PaperMeta(paper_id=stem), None)
+
+
+def staging_of(folder: Path, extract: Any) -> Any:
+    from scifigqual_bench.dataset.staging import Limits, Staging
+
+    return Staging(folder, extract.identity, Limits())
+
+
+def one_run(args: argparse.Namespace) -> dict[str, float]:
+    """Hash, read and write, timed one by one."""
+    from scifigqual_bench.dataset.build import build_dataset, list_pdfs
+    from scifigqual_bench.dataset.corpus import extract_corpus
+    from scifigqual_bench.dataset.extractor import PaperExtractor
+    from scifigqual_bench.dataset.staging import Job
+    from scifigqual_bench.pdf.document import sha256_of
+
+    extract: Any = PaperExtractor(args.features)
+    if args.replay:
+        reader, extract = extract, Replay(args.run / "originals")
+        for pdf in args.pdfs:
+            staging_of(extract.originals, extract).write(original(pdf.stem), reader(pdf, PaperMeta(paper_id=pdf.stem)))
+    times = [time.perf_counter()]
+    pdfs = list_pdfs([args.run / "pdfs"])
+    jobs = [Job(pdf, PaperMeta(paper_id=pdf.stem), sha256_of(pdf)) for pdf in pdfs]
+    times.append(time.perf_counter())
+    staging = staging_of(args.run / ".out.staging", extract)
+    pages = figures = 0
+    for job in extract_corpus(jobs, staging, extract, workers=args.workers):
+        report = staging.report(job)
+        assert report.status == "ok" or report.status == "partial", report.problems
+        pages, figures = pages + report.pages, figures + report.figures_kept
+    times.append(time.perf_counter())
+    staged = size_of(staging.folder)
+    # everything is staged: what is left of the build is to hash once more and to write
+    build_dataset(pdfs, args.run / "out", extract=extract)
+    times.append(time.perf_counter())
+    hashing, reading, writing = (b - a for a, b in pairwise(times))
+    return {
+        "pages": pages,
+        "figures": figures,
+        "hashing": hashing,
+        "reading": reading,
+        "writing": writing - hashing,
+        "read_bytes": sum(pdf.stat().st_size for pdf in pdfs),
+        "staged_bytes": staged,
+        "out_bytes": size_of(args.run / "out"),
+    }
+
+
+def size_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def watch(argv: list[str]) -> tuple[dict[str, float], int, int]:
+    """A run's figures, the build's own peak memory and that of all its processes together, in bytes."""
+    process = subprocess.Popen([sys.executable, *argv], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    own = together = 0
+    while process.poll() is None:
+        own = max(own, memory(process.pid, "status", "VmHWM"))
+        group = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+        together = max(together, sum(memory(pid, "smaps_rollup", "Pss") for pid in group if is_of(pid, process.pid)))
+        time.sleep(SAMPLED)
+    if process.returncode:
+        sys.exit("the run failed")
+    return json.loads(process.stdout.read()), own, together
+
+
+def is_of(pid: int, group: int) -> bool:
+    try:
+        return os.getpgid(pid) == group
+    except ProcessLookupError:
+        return False
+
+
+def memory(pid: int, file: str, field: str) -> int:
+    """A line of a process's memory table, in bytes; 0 once it is gone."""
+    try:
+        lines = Path(f"/proc/{pid}/{file}").read_text().splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{field}:")), 0)
+
+
+def describe(run: dict[str, float], own: int, together: int) -> str:
+    return (
+        f"{run['pages']} pages, {run['figures']} figures; "
+        f"hashed at {run['read_bytes'] / run['hashing'] / 1e6:.0f} MB/s; "
+        f"read in {run['reading']:.1f} s ({run['pages'] / run['reading']:.1f} pages/s); "
+        f"written in {run['writing']:.1f} s; "
+        f"PDFs {run['read_bytes'] / 1e6:.0f} MB, staged {run['staged_bytes'] / 1e6:.0f} MB, "
+        f"dataset {run['out_bytes'] / 1e6:.0f} MB; peak memory: build {own / 1e6:.0f} MB, "
+        f"all processes {together / 1e6:.0f} MB"
+    )
+
+
+if __name__ == "__main__":
+    main()
