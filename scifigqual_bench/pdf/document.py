@@ -7,6 +7,7 @@ from 1. Bad files end in a :class:`PdfError` with a stable code, never in a trac
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,7 +17,6 @@ from pathlib import Path
 Rect = tuple[float, float, float, float]
 """x0, y0, x1, y1."""
 
-
 WHITE = 0.98
 """A colour with no channel below this is paper."""
 SCAN_SHARE = 0.5
@@ -25,6 +25,8 @@ MAX_SIDE = 14_400.0
 """Points: the longest side of a page that the PDF reference (ISO 32000, annex C) has readers support."""
 MAX_DRAWINGS = 300_000
 """Paths of one page that are kept; a plot of as many points has none that would be missed."""
+_CONTROLS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
+"""What no printed text holds, and what files and databases can't."""
 
 
 class PdfError(Exception):
@@ -370,7 +372,7 @@ def _within(box: Rect, frame: Rect) -> Rect | None:
 def _span(span: dict) -> Span:
     flags = span["flags"]
     return Span(
-        text=span["text"],
+        text=_CONTROLS.sub("", span["text"]),
         bbox=tuple(span["bbox"]),
         size=span["size"],
         font=span["font"],
