@@ -1,29 +1,26 @@
 """Write the report: one HTML page that holds everything it needs and asks nothing of any network.
 
 Figures pass one at a time: each becomes a card in a scratch file, then the page is put together from its head, which
-needs to know all figures, and the cards. Only the head's numbers are kept in memory. The page is written beside its
-place and moved there at the end, so a failure leaves what was there before.
+needs to know all figures, and the cards. Only the head's numbers are kept in memory.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from scifigqual_bench.records import Figure, Prediction, RunManifest
 from scifigqual_bench.report import head, view
 from scifigqual_bench.report.images import page_image
+from scifigqual_bench.report.pages import inline_parts, page_path, template_environment, write_page, write_text
 from scifigqual_bench.rubric import BANDS, DIMENSIONS
 
 BLOCK = 1 << 16
@@ -79,13 +76,10 @@ def write_report(
         IsADirectoryError: ``path`` is a folder.
         ValueError: Predictions stand under an id that is not theirs, or figures share an id; all are named.
     """
-    path = Path(path)
-    if path.is_dir():
-        raise IsADirectoryError(f"{path}: is a folder; name a file for the page, such as {path.name}/report.html")
     _check_keys(predictions)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = page_path(path)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as scratch:
-        cards, page = Path(scratch, "cards.html"), Path(scratch, "page.html")
+        cards = Path(scratch, "cards.html")
         summary, unreadable = _write_cards(cards, figures, predictions)
         orphans = [predictions[fig_id] for fig_id in predictions if fig_id not in summary.figure_ids]
         template = _environment().get_template("page.html.j2")
@@ -97,10 +91,9 @@ def write_report(
             score_table=head.score_table(score_report),
             orphans=orphans,
             cards=_blocks(cards),
-            **_inline_parts(),
+            **inline_parts(["page.css"], "page.js"),
         )
-        _write_text(page, parts)
-        os.replace(page, path)
+        write_page(path, parts)
     return ReportCounts(
         figures=len(summary.index),
         without_prediction=summary.statuses[view.NO_PREDICTION],
@@ -147,16 +140,10 @@ def _write_cards(
                 rows=view.dimension_rows(figure, prediction),
             )
 
-    _write_text(target, rendered())
+    write_text(target, rendered())
     if repeated:
         raise ValueError("figures must have ids of their own; given more than once: " + ", ".join(repeated))
     return summary, unreadable
-
-
-def _write_text(path: Path, parts: Iterable[str]) -> None:
-    # A lone surrogate, which UTF-8 can't hold, is shown as its code instead of ending the report.
-    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as handle:
-        handle.writelines(parts)
 
 
 def _blocks(path: Path) -> Iterator[Markup]:
@@ -168,35 +155,8 @@ def _blocks(path: Path) -> Iterator[Markup]:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("scifigqual_bench.report", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    environment = template_environment()
     environment.globals.update(BANDS=BANDS, DIMENSIONS=DIMENSIONS, view=view)
     environment.globals.update(count=view.count_text, distribution=head.distribution)
     environment.filters.update(score=view.score_text, signed=view.signed_text, when=view.time_text)
     return environment
-
-
-@cache
-def _inline_parts() -> dict[str, str]:
-    """The page's style and script, and the policy that allows these two and data images, and nothing else."""
-    style, script = ((files(__package__) / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    policy = (
-        "default-src 'none'",
-        f"style-src '{_csp_hash(style)}'",
-        f"script-src '{_csp_hash(script)}'",
-        "img-src data:",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "require-trusted-types-for 'script'",
-    )
-    return {"style": Markup(style), "script": Markup(script), "policy": "; ".join(policy)}
-
-
-def _csp_hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
