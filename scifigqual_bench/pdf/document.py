@@ -26,7 +26,9 @@ MAX_SIDE = 14_400.0
 MAX_DRAWINGS = 300_000
 """Paths of one page that are kept; a plot of as many points has none that would be missed."""
 _CONTROLS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
-"""What no printed text holds, and what files and databases can't."""
+"""What no printed text holds, and what files and databases can't: glyphs whose character the PDF does not tell."""
+_UNKNOWN = "\ufffd"
+"""Stands for such a glyph, for it is printed all the same: left out, the labels of many a plot would have no place."""
 
 
 class PdfError(Exception):
@@ -372,7 +374,7 @@ def _within(box: Rect, frame: Rect) -> Rect | None:
 def _span(span: dict) -> Span:
     flags = span["flags"]
     return Span(
-        text=_CONTROLS.sub("", span["text"]),
+        text=_CONTROLS.sub(_UNKNOWN, span["text"]),
         bbox=tuple(span["bbox"]),
         size=span["size"],
         font=span["font"],

@@ -477,4 +477,5 @@ def _mark_headings(text: _Text, roles: np.ndarray, columns: tuple[Column, ...], 
 def _same_heading(above: Line, line: Line) -> bool:
     """Whether a line is the next row of a heading."""
     alike = abs(above.size - line.size) < 0.3 and (above.bold, above.italic) == (line.bold, line.italic)
-    return alike and line.bbox[3] - above.bbox[3] < 1.4 * line.size
+    below = abs(line.bbox[0] - above.bbox[0]) < 4 * line.size and line.bbox[3] - above.bbox[3] < 1.4 * line.size
+    return alike and below

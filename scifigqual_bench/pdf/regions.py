@@ -29,8 +29,10 @@ REACH = 40.0
 """Points: the widest empty band within a figure, for example between two rows of panels."""
 TITLE_REACH = 20.0
 """Points: how far above or below a graphic its titles and legends stand ..."""
-LABEL_REACH = 18.0
+LABEL_REACH = 24.0
 """... and how far to its sides its row labels."""
+MIN_SIDE = 8.0
+"""Points; what is smaller is a rule or a letter, and no float."""
 CLEARANCE = 1.5
 """Points left free between a region and a line of text that it was cut for."""
 MAX_CUT = 0.35
@@ -435,11 +437,7 @@ def _region(claim: _Claim, page: PageLayout, loose: Sequence[_Cluster]) -> Regio
     method = "graphics" if any(c.graphic for c in bodies) else "rules" if bodies else "text"
     bodies = bodies or list(claim.clusters)
     if not bodies:
-        return Problem(
-            code="no-region",
-            message=f"{caption.label}, page {caption.page}: no graphic found above, below or beside its caption",
-            page=caption.page,
-        )
+        return _none(caption, "no graphic found above, below or beside its caption")
     core = _union([c.box for c in bodies])
     words = [c.box for c in claim.clusters if c not in bodies]
     # a figure that is wider than the text may have its row labels in the margin, where no zone is
@@ -449,8 +447,9 @@ def _region(claim: _Claim, page: PageLayout, loose: Sequence[_Cluster]) -> Regio
         for c in loose
         if (c.box[2] < left + EDGE and core[0] < left - EDGE) or (c.box[0] > right - EDGE and core[2] > right + EDGE)
     ]
-    box = _grown(core, words, outside, side)
-    box = _clipped(box, claim)
+    box = _clipped(_grown(core, words, outside, side), claim)
+    if min(box[2] - box[0], box[3] - box[1]) < MIN_SIDE:
+        return _none(caption, f"nothing larger than {MIN_SIDE:.0f} points found {side} its caption")
     return Region(
         page=caption.page,
         bbox=page.as_printed(tuple(float(v) for v in box)),
@@ -459,6 +458,10 @@ def _region(claim: _Claim, page: PageLayout, loose: Sequence[_Cluster]) -> Regio
         confidence={"graphics": 0.9, "rules": 0.7, "text": 0.5}[method],
         subcaptions=any(_SUBCAPTION.match(line.text) and _overlap(line.bbox, box) for line in page.page.lines),
     )
+
+
+def _none(caption: Caption, why: str) -> Problem:
+    return Problem(code="no-region", message=f"{caption.label}, page {caption.page}: {why}", page=caption.page)
 
 
 def _grown(box: Rect, words: Sequence[Rect], outside: Sequence[Rect], side: Side) -> Rect:

@@ -249,7 +249,7 @@ def test_the_plain_hash_rule_deletes_a_distinct_figure(shared: Path) -> None:
         pairs = zip(captions, find_regions(document, captions, layout), strict=True)
         figures = [(c, r) for c, r in pairs if c.kind == "figure" and isinstance(r, Region)]
         with open_pdf(path) as pdf:
-            images = [decode(render_region(pdf[r.page - 1], r.bbox, dpi=150).png) for _, r in figures]
+            images = [decode(render_region(pdf[r.page - 1], r.bbox).png) for _, r in figures]
         marks = duplicate_marks(images, [c.label for c, _ in figures])
         assert {c.number: codes(m)[0] for (c, _), m in zip(figures, marks, strict=True) if m} == marked
 
