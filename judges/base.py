@@ -7,9 +7,11 @@ vision call has no caption in it and the language call no pixels, whoever answer
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from functools import cached_property
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from scifigqual_bench.records import (
     CallRole,
@@ -23,6 +25,8 @@ from scifigqual_bench.records import (
 
 FinishReason = Literal["stop", "length", "refusal", "error"]
 
+_SIGNATURES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
+
 
 @dataclass(frozen=True)
 class ImageInput:
@@ -32,6 +36,18 @@ class ImageInput:
     sha256: str
     print_width_pt: float | None = None
     print_height_pt: float | None = None
+
+    @cached_property
+    def data_uri(self) -> str:
+        """The image as a ``data:`` URI; encoded once, however many calls carry it.
+
+        Raises:
+            ValueError: The bytes are neither PNG nor JPEG.
+        """
+        media_type = next((name for start, name in _SIGNATURES.items() if self.data.startswith(start)), None)
+        if media_type is None:
+            raise ValueError("the image is neither PNG nor JPEG")
+        return f"data:{media_type};base64,{base64.b64encode(self.data).decode()}"
 
 
 @dataclass(frozen=True)
@@ -91,12 +107,14 @@ class Response:
         finish_reason: ``stop``, ``length`` (cut by the token limit), ``refusal`` or ``error``.
         error: What went wrong, for ``error``.
         usage: Token counts, where the backend has them.
+        cached: Whether it was answered before: its tokens were spent then, not now.
     """
 
     text: str
     finish_reason: FinishReason = "stop"
     error: str | None = None
     usage: Usage = field(default_factory=Usage)
+    cached: bool = False
 
 
 class Backend(Protocol):
@@ -114,4 +132,19 @@ class Backend(Protocol):
 
     def settings(self) -> dict[str, Any]:
         """Settings for the manifest, no secrets: ``{"sampling": {...}, "image": {...}}``."""
+        ...
+
+
+@runtime_checkable
+class ConcurrentBackend(Protocol):
+    """What a :class:`Backend` is beside that where ``generate`` may be called from several threads at once.
+
+    Attributes:
+        workers: How many calls of ``generate`` are worth having under way.
+    """
+
+    workers: int
+
+    def close(self) -> None:
+        """Give up the calls under way, and what they hold; ``generate`` must not be called any more."""
         ...

@@ -1,7 +1,8 @@
 """Judge many figures into a run folder: ``predictions.jsonl``, append-only, beside ``manifest.json``.
 
 The folder belongs to one configuration. A run that was stopped goes on where it ended; a folder of another
-configuration is refused, because its rows could not be told apart from the new ones.
+configuration is refused, because its rows could not be told apart from the new ones. Failed figures are judged again
+only when asked to; their old rows move to ``retried.jsonl``, so that what they cost is not forgotten.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from itertools import islice
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from pydantic import ValidationError
@@ -23,16 +27,22 @@ from tqdm import tqdm
 
 from scifigqual_bench import __version__
 from scifigqual_bench.errors import InputError
-from scifigqual_bench.judges.base import Backend
+from scifigqual_bench.judges.base import Backend, ConcurrentBackend
+from scifigqual_bench.judges.costs import Budget, Price, add_usage
 from scifigqual_bench.judges.measure import Measurements
 from scifigqual_bench.judges.payload import JudgeItem
 from scifigqual_bench.judges.prompts import prompt_hashes
 from scifigqual_bench.judges.protocols import PROTOCOLS, ProtocolName
-from scifigqual_bench.records import Prediction, RunManifest
+from scifigqual_bench.records import Control, Prediction, RunManifest, RunUsage
 from scifigqual_bench.rubric import RUBRIC_VERSION
 
 PREDICTIONS = "predictions.jsonl"
+RETRIED = "retried.jsonl"
+"""Rows of failed figures that were judged again."""
 MANIFEST = "manifest.json"
+
+FINAL = ("ok", "skipped")
+"""Statuses that another attempt would not change."""
 
 CONFIGURATION = (
     "protocol",
@@ -46,10 +56,23 @@ CONFIGURATION = (
     "sampling",
     "image_settings",
     "seed",
+    "control",
 )
 """The fields of a manifest that two runs must share for their rows to be one run's."""
 
-PACKAGES = ("jinja2", "numpy", "onnxruntime", "opencv-python", "pillow", "pydantic", "rapidocr", "torch", "vllm")
+PACKAGES = (
+    "jinja2",
+    "numpy",
+    "onnxruntime",
+    "openai",
+    "opencv-python",
+    "pillow",
+    "pydantic",
+    "rapidocr",
+    "torch",
+    "transformers",
+    "vllm",
+)
 """Packages whose versions the manifest states, where they are installed."""
 
 
@@ -86,12 +109,18 @@ def run_judge(
     features: Measurements | None = None,
     batch_size: int = 32,
     seed: int | None = None,
+    control: Control | None = None,
+    shard: str | None = None,
+    retry_failed: bool = False,
+    price: Price | None = None,
+    budget: Budget = Budget(),  # noqa: B008 (frozen)
     progress: bool = True,
 ) -> RunManifest:
-    """Judge figures and write each row as soon as its batch is done.
+    """Judge figures and write each row as soon as it is known.
 
-    Holds one batch of images in memory. Figures that the folder has a row for already are passed over, whatever the
-    row's status.
+    A backend that takes calls from several threads (:class:`ConcurrentBackend`) judges that many figures at the same
+    time, and rows come in the order in which they are done. Any other gets batches, and holds one of them in memory.
+    Figures that the folder has a row for already are passed over, whatever the row's status.
 
     Args:
         items: The figures, read as they are needed.
@@ -101,15 +130,21 @@ def run_judge(
         dataset: What the manifest says of the data.
         features: Measures sidecar features for rows that come without them, where the protocol needs them, and learns
             those of the other rows. Without it, rows that lack what the protocol needs are skipped with a reason.
-        batch_size: Figures per call of the protocol.
+        batch_size: Figures per call of the protocol, for a backend that takes one batch after the other.
         seed: Stated in the manifest; sampling itself is the backend's.
+        control: Stated in the manifest; the items carry it.
+        shard: Stated in the manifest; the items are the shard's.
+        retry_failed: Judge figures again whose row is neither ``ok`` nor ``skipped``.
+        price: Of the model's tokens, for the cost in the manifest.
+        budget: Where to stop. The calls under way are finished, the manifest says why, and the run can be resumed.
         progress: Whether to show progress on stderr.
 
     Returns:
-        The completed manifest.
+        The manifest; its ``finished_at`` is None where the budget stopped the run.
 
     Raises:
-        InputError: The folder holds a run of another configuration or a damaged one, or two items share an id.
+        InputError: The folder holds a run of another configuration or a damaged one, two items share an id, or the
+            backend met an error that every call would meet. Rows that were written stay.
     """
     chosen = PROTOCOLS[protocol]
     settings = backend.settings()
@@ -126,6 +161,8 @@ def run_judge(
         sampling=settings.get("sampling", {}),
         image_settings=settings.get("image", {}),
         seed=seed,
+        control=control,
+        shard=shard,
         configuration_sha256="",
         code_version=__version__,
         packages=_package_versions(),
@@ -135,34 +172,69 @@ def run_judge(
     started = started.model_copy(update={"configuration_sha256": configuration_sha256(started)})
     predictions = out_dir / PREDICTIONS
     manifest = _opened(out_dir, started)
-    statuses = _resume(predictions)
+    if retry_failed:
+        _set_failed_aside(out_dir)
+    statuses, usage = _resume(out_dir, price)
     write_manifest(out_dir, manifest)
 
+    def judge(batch: list[JudgeItem]) -> list[Prediction]:
+        return chosen.judge(batch, backend)
+
+    concurrent = isinstance(backend, ConcurrentBackend)
     todo = _remaining(items, statuses)
+    if features is not None:
+        todo = (features.prepared(item, measure=chosen.needs_features) for item in todo)
+    stopped = budget.exceeded(usage)
+
+    def batches() -> Iterator[list[JudgeItem]]:
+        while stopped is None and (batch := list(islice(todo, 1 if concurrent else batch_size))):
+            yield batch
+
+    judged = _in_parallel(judge, batches(), backend) if concurrent else map(judge, batches())
     with (
         predictions.open("ab") as file,
         tqdm(total=dataset.figures, initial=len(statuses), desc=protocol, unit="fig", disable=not progress) as bar,
+        closing(judged) if concurrent else nullcontext(),
     ):
-        while batch := list(islice(todo, batch_size)):
-            if features is not None:
-                batch = [features.prepared(item, measure=chosen.needs_features) for item in batch]
-            for prediction in chosen.judge(batch, backend):
+        for batch in judged:
+            for prediction in batch:
                 file.write(prediction.model_dump_json().encode() + b"\n")
                 file.flush()
                 statuses[prediction.figure_id] = prediction.status
+                usage = add_usage(usage, prediction.calls, price)
                 bar.update()
+            stopped = stopped or budget.exceeded(usage)
             bar.set_postfix(_failures(statuses.values()), refresh=False)
 
-    finished = manifest.model_copy(
-        update={
-            "finished_at": _now(),
-            "figures": len(statuses),
-            "status_counts": dict(sorted(Counter(statuses.values()).items())),
-            "predictions_sha256": _sha256(predictions),
-        }
-    )
-    write_manifest(out_dir, finished)
-    return finished
+    ended = {"usage": usage, "stopped": stopped, "status_counts": dict(sorted(Counter(statuses.values()).items()))}
+    if stopped is None:
+        ended |= {"finished_at": _now(), "figures": len(statuses), "predictions_sha256": _sha256(predictions)}
+    manifest = manifest.model_copy(update=ended)
+    write_manifest(out_dir, manifest)
+    return manifest
+
+
+def _in_parallel(
+    judge: Callable[[list[JudgeItem]], list[Prediction]], batches: Iterable[list[JudgeItem]], backend: ConcurrentBackend
+) -> Iterator[list[Prediction]]:
+    """What ``judge`` makes of each batch, as it comes in; at most two batches a worker are in memory."""
+    done: SimpleQueue[Future[list[Prediction]]] = SimpleQueue()
+    pending = 0
+    with ThreadPoolExecutor(backend.workers, thread_name_prefix="judge") as pool:
+        try:
+            for batch in batches:
+                pool.submit(judge, batch).add_done_callback(done.put)
+                pending += 1
+                if pending == 2 * backend.workers:
+                    yield done.get().result()
+                    pending -= 1
+            while pending:
+                yield done.get().result()
+                pending -= 1
+        finally:
+            if pending:  # stopped from outside, or by an error that all calls would meet
+                pool.shutdown(wait=False, cancel_futures=True)
+                backend.close()
 
 
 def write_manifest(out_dir: Path, manifest: RunManifest) -> None:
@@ -219,26 +291,58 @@ def _opened(out_dir: Path, started: RunManifest) -> RunManifest:
     if differences:
         text = "; ".join(differences)
         raise InputError(f"{out_dir} holds a run of another configuration; give another --out. Different: {text}")
-    return existing.model_copy(update={"finished_at": None, "status_counts": {}, "predictions_sha256": None})
+    return existing.model_copy(
+        update={"finished_at": None, "status_counts": {}, "predictions_sha256": None, "stopped": None}
+    )
 
 
-def _resume(predictions: Path) -> dict[str, str]:
-    """Status by figure id of the rows that are there; a last line without an end, torn by a crash, is cut off."""
-    if not predictions.exists():
-        return {}
-    statuses: dict[str, str] = {}
-    with predictions.open("r+b") as file:
+def _rows(path: Path) -> Iterator[tuple[bytes, Prediction]]:
+    """Lines and rows of a file of predictions; a last line without an end, torn by a crash, is cut off."""
+    if not path.exists():
+        return
+    with path.open("r+b") as file:
         for number, line in enumerate(iter(file.readline, b""), start=1):
             if not line.endswith(b"\n"):
                 file.truncate(file.tell() - len(line))
-                break
+                return
             try:
                 row = Prediction.model_validate_json(line)
             except ValidationError:
                 text = "not a prediction; the file was changed by something else, start again in another --out"
-                raise InputError(f"{predictions}, line {number}: {text}") from None
-            statuses[row.figure_id] = row.status
-    return statuses
+                raise InputError(f"{path}, line {number}: {text}") from None
+            yield line, row
+
+
+def _resume(out_dir: Path, price: Price | None) -> tuple[dict[str, str], RunUsage]:
+    """Status by figure id of the rows that are there, and what they and the rows set aside have used."""
+    statuses: dict[str, str] = {}
+    usage = RunUsage()
+    failed = set()
+    for line, row in _rows(out_dir / PREDICTIONS):
+        statuses[row.figure_id] = row.status
+        usage = add_usage(usage, row.calls, price)
+        if row.status not in FINAL:
+            failed.add(line)
+    for line, row in _rows(out_dir / RETRIED):
+        if line not in failed:  # where setting aside was stopped half-way, a row is in both
+            usage = add_usage(usage, row.calls, price)
+    return statuses, usage
+
+
+def _set_failed_aside(out_dir: Path) -> None:
+    """Move the rows of failed figures to :data:`RETRIED`; an end in between neither loses nor doubles one."""
+    predictions, retried = out_dir / PREDICTIONS, out_dir / RETRIED
+    kept, failed = [], []
+    for line, row in _rows(predictions):
+        (kept if row.status in FINAL else failed).append(line)
+    if not failed:
+        return
+    known = {line for line, _ in _rows(retried)}
+    with retried.open("ab") as file:
+        file.writelines(line for line in failed if line not in known)
+    partial = out_dir / f".{PREDICTIONS}.partial"
+    partial.write_bytes(b"".join(kept))
+    os.replace(partial, predictions)
 
 
 def _remaining(items: Iterable[JudgeItem], done: dict[str, str]) -> Iterator[JudgeItem]:

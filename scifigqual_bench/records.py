@@ -496,6 +496,7 @@ class CallRecord(Record):
         usage: Token counts.
         prompt_sha256: Hash of the request's text.
         image_sha256: Hash of the image bytes that were sent, None when no image was.
+        cached: Whether the answer came from the cache, so that its tokens were not spent again.
     """
 
     role: CallRole
@@ -505,6 +506,7 @@ class CallRecord(Record):
     usage: Usage = Usage()
     prompt_sha256: str | None = None
     image_sha256: str | None = None
+    cached: bool = False
 
 
 class Prediction(Record):
@@ -538,8 +540,38 @@ class Prediction(Record):
     marks: list[str] = []
 
 
+Control = Literal["no-image", "no-text", "other-image"]
+
+
+class RunUsage(Record):
+    """What a run has cost so far, over all its sittings, calls that were asked again included.
+
+    Attributes:
+        calls: Calls that were answered by the backend, not by the cache.
+        cached_calls: Calls that were answered by the cache.
+        calls_without_usage: Answered calls whose tokens the backend does not tell; they are missing in the sums.
+        prompt_tokens: Sum over the calls whose tokens are known.
+        completion_tokens: Sum over the calls whose tokens are known.
+        cost: In the currency of the price table; None without one.
+    """
+
+    calls: int = 0
+    cached_calls: int = 0
+    calls_without_usage: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = None
+
+
 class RunManifest(Record):
-    """What is needed to know, and to repeat, the run behind a prediction file."""
+    """What is needed to know, and to repeat, the run behind a prediction file.
+
+    Attributes:
+        control: The blind control that the figures were judged under; None for the real thing.
+        shard: ``"i/n"`` for one of n parts of a run, split by paper; None for a whole one.
+        usage: Calls, tokens and cost.
+        stopped: Why the run stopped before its end, where it stopped by itself.
+    """
 
     schema_version: str = "1"
     protocol: Literal["direct", "sidecar", "agent"]
@@ -562,3 +594,7 @@ class RunManifest(Record):
     figures: int
     status_counts: dict[str, int] = {}
     predictions_sha256: str | None = None
+    control: Control | None = None
+    shard: str | None = None
+    usage: RunUsage = RunUsage()
+    stopped: str | None = None

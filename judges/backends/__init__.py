@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from scifigqual_bench.errors import InputError
+from scifigqual_bench.judges.backends.openai import OpenAIBackend
 from scifigqual_bench.judges.base import Backend
 from scifigqual_bench.judges.measure import Measurements, ocr_measurements
 
@@ -17,7 +18,7 @@ def _rules(*, measurements: Measurements | None = None) -> Backend:
     return RulesBackend(measurements or ocr_measurements())
 
 
-BACKENDS: dict[str, Callable[..., Backend]] = {"rules": _rules}
+BACKENDS: dict[str, Callable[..., Backend]] = {"openai": OpenAIBackend, "rules": _rules}
 """What each name makes; the packages of a backend are imported when it is made."""
 
 

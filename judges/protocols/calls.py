@@ -54,6 +54,7 @@ def _call(request: Request, response: Response) -> Call:
         usage=response.usage,
         prompt_sha256=hashlib.sha256(f"{request.system}\n\n{request.user}".encode("utf-8", "replace")).hexdigest(),
         image_sha256=None if image is None else image.sha256,
+        cached=response.cached,
     )
     return Call(request, record, parsed)
 

@@ -1,0 +1,348 @@
+"""The ``openai`` backend: any server that speaks the chat completions protocol, near or far.
+
+Calls run at the same time, up to ``concurrency`` of them, on one event loop in a thread of its own; ``generate`` may be
+called from many threads. Only errors that may pass by themselves are tried again. Errors that no other request would
+escape (a wrong key, no such model, no money left) end the run. The key is read from an environment variable and given
+to the client, and is cut out of everything that comes back from the server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ValidationError
+
+from scifigqual_bench.errors import InputError
+from scifigqual_bench.judges.backends.limits import Pace, backoff, is_transient, retry_after
+from scifigqual_bench.judges.base import FinishReason, Request, Response
+from scifigqual_bench.records import Usage
+
+if TYPE_CHECKING:
+    from openai import APIStatusError
+
+Structured = Literal["json_schema", "json_object", "none"]
+
+OPENAI_URL = "https://api.openai.com/v1"
+NO_KEY = "none"
+"""Sent to servers that want no key; the client insists on one."""
+LONGEST_WAIT = 600.0
+"""Seconds: a server that asks for a longer wait has failed the call."""
+MAX_MESSAGE = 400
+"""Characters of a server's error message that are kept."""
+
+_FINISH_REASONS: dict[str, FinishReason] = {"stop": "stop", "length": "length", "content_filter": "refusal"}
+
+
+class OpenAIBackend:
+    """Answers requests through the chat completions protocol.
+
+    Args:
+        model: Model id, as the server knows it.
+        base_url: Where the server is, up to and including the version (``https://api.openai.com/v1``).
+        api_key_env: Environment variable that holds the key; None for a server that wants none.
+        text_model: Model of the calls that carry no image, where it is another one.
+        revision: Stated in the manifest, for servers whose model id does not pin the weights.
+        structured: How the answer's form is asked for: by its JSON schema, as any JSON object, or in the prompt alone.
+        temperature: None leaves it to the server; some models accept nothing else.
+        max_tokens: Limit of one answer.
+        max_tokens_field: Name of that limit in the request: ``max_tokens`` or ``max_completion_tokens``.
+        seed: Sent where given.
+        extra_body: Fields added to every request, for what a server calls by a name of its own.
+        concurrency: Calls under way at the same time.
+        requests_per_minute: Limit of the rate of calls; attempts count.
+        tokens_per_minute: Limit of the rate of tokens, prompt and answer.
+        timeout: Seconds for one attempt.
+        retries: Attempts after the first.
+        backoff_base: Seconds before the first retry; doubles with each.
+
+    Raises:
+        InputError: The key's variable is not set, the URL carries a password, or an option has an unknown value.
+        ImportError: The extra ``api`` is not installed.
+    """
+
+    name = "openai"
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        base_url: str = OPENAI_URL,
+        api_key_env: str | None = "OPENAI_API_KEY",
+        text_model: str | None = None,
+        revision: str | None = None,
+        structured: Structured = "json_schema",
+        temperature: float | None = 0.0,
+        max_tokens: int = 2048,
+        max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens",
+        seed: int | None = None,
+        extra_body: dict[str, Any] | None = None,
+        concurrency: int = 8,
+        requests_per_minute: float | None = None,
+        tokens_per_minute: float | None = None,
+        timeout: float = 180.0,
+        retries: int = 6,
+        backoff_base: float = 1.0,
+    ):
+        if structured not in Structured.__args__:
+            raise InputError(f"structured output {structured!r} is unknown; one of {', '.join(Structured.__args__)}")
+        self.model = model if text_model in (None, model) else f"{model} + {text_model}"
+        self.revision = revision
+        self.workers = concurrency
+        self._models = {True: model, False: text_model or model}  # by whether the call carries an image
+        self._base_url = _checked_url(base_url)
+        self._key_env = api_key_env
+        self._structured = structured
+        named = {max_tokens_field: max_tokens, "temperature": temperature, "seed": seed}
+        self._sampling = {name: value for name, value in named.items() if value is not None}
+        self._extra_body = extra_body or {}
+        self._retries = retries
+        self._backoff_base = backoff_base
+        self._jitter = random.Random()
+        self._request_pace, self._token_pace = Pace(requests_per_minute), Pace(tokens_per_minute)
+        self._held_until = 0.0
+        self._fatal: InputError | None = None
+        self._key = _key(api_key_env)
+        self._client = _client(self._base_url, self._key, timeout)
+        self._slots = asyncio.Semaphore(concurrency)
+        self._lock = threading.Lock()
+        self._closed = False
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="calls", daemon=True)
+        self._thread.start()
+
+    def settings(self) -> dict[str, Any]:
+        """What the answers depend on: where they come from, under which sampling; no key."""
+        sampling = {"base_url": self._base_url, "structured": self._structured, **self._sampling, **self._extra_body}
+        return {"sampling": sampling, "image": {"encoding": "as in the dataset"}}
+
+    def generate(self, requests: Sequence[Request]) -> list[Response]:
+        """Answer each request, in order, all at the same time as far as the limits let them.
+
+        Raises:
+            InputError: An error that every other request would meet as well; what to do about it is in its text.
+        """
+        with self._lock:  # nothing may reach the loop after its end: its caller would wait for ever
+            if self._closed:
+                raise RuntimeError("the backend is closed")
+            answers = asyncio.run_coroutine_threadsafe(self._answers(requests), self._loop)
+        return answers.result()
+
+    def close(self) -> None:
+        """Give up the calls under way and close the connections."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        asyncio.run_coroutine_threadsafe(self._shut(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _shut(self) -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        await self._client.close()
+
+    async def _answers(self, requests: Sequence[Request]) -> list[Response]:
+        return await asyncio.gather(*map(self._answer, requests))
+
+    async def _answer(self, request: Request) -> Response:
+        try:
+            body = self._body(request)
+        except ValueError as error:
+            return Response("", "error", str(error))
+        async with self._slots:
+            for attempt in range(self._retries + 1):
+                await self._turn()
+                outcome = await self._attempt(body)
+                if isinstance(outcome, Response):
+                    return outcome
+                if outcome.fatal:
+                    self._fatal = self._fatal or InputError(outcome.reason)
+                    raise self._fatal
+                if not outcome.transient or attempt == self._retries:
+                    break
+                if outcome.wait is not None:
+                    # The server counts all calls together, so all of them wait.
+                    self._held_until = max(self._held_until, self._loop.time() + outcome.wait)
+                await asyncio.sleep(backoff(attempt, self._backoff_base, self._jitter))
+        tries = f" ({attempt + 1} attempts)" if attempt else ""
+        return Response("", "error", f"{outcome.reason}{tries}")
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        image = request.evidence.image
+        content: list[dict[str, Any]] = [{"type": "text", "text": request.user}]
+        if image is not None:
+            content.insert(0, {"type": "image_url", "image_url": {"url": image.data_uri}})
+        body = {
+            "model": self._models[image is not None],
+            "messages": [{"role": "system", "content": request.system}, {"role": "user", "content": content}],
+            **self._sampling,
+        }
+        match self._structured:
+            case "json_schema":
+                schema = {"name": request.role, "strict": True, "schema": request.schema}
+                body["response_format"] = {"type": "json_schema", "json_schema": schema}
+            case "json_object":
+                body["response_format"] = {"type": "json_object"}
+        return body
+
+    async def _turn(self) -> None:
+        """Wait until the limits let a call out."""
+        now = self._loop.time()
+        # Tokens are known after the call only: the pace is charged then, and asked here.
+        wait = max(self._request_pace.reserve(1, now), self._token_pace.reserve(0, now), self._held_until - now)
+        if wait > 0:
+            await asyncio.sleep(wait)
+        if self._fatal:
+            raise self._fatal
+
+    async def _attempt(self, body: dict[str, Any]) -> Response | _Failure:
+        from openai import APIConnectionError, APIStatusError, APITimeoutError
+
+        try:
+            reply = await self._client.chat.completions.with_raw_response.create(**body, extra_body=self._extra_body)
+        except APIStatusError as error:
+            return self._status_failure(error)
+        except APITimeoutError:
+            return _Failure("no answer in time", transient=True)
+        except APIConnectionError as error:
+            cause = error.__cause__ or error
+            return _Failure(self._told(f"connection failed ({type(cause).__name__}: {cause})"), transient=True)
+        return self._read(reply.content)
+
+    def _read(self, content: bytes) -> Response | _Failure:
+        """A reply with status 200, which may still hold an error or nothing at all."""
+        try:
+            reply = _Reply.model_validate(json.loads(content))
+        except ValidationError as error:
+            fault = error.errors()[0]
+            place = ".".join(map(str, fault["loc"])) or "reply"
+            return _Failure(f"the reply is no chat completion ({place}: {fault['msg']})", transient=True)
+        except (ValueError, RecursionError):
+            return _Failure("the reply is no JSON", transient=True)
+        usage = reply.usage or _Usage()
+        self._token_pace.reserve((usage.prompt_tokens or 0) + (usage.completion_tokens or 0), self._loop.time())
+        if not reply.choices:
+            status = reply.error.get("code") if isinstance(reply.error, dict) else None
+            transient = isinstance(status, int) and is_transient(status)
+            detail = f": {self._told(json.dumps(reply.error))}" if reply.error else ""
+            return _Failure(f"the reply has no choices{detail}", transient)
+        choice = reply.choices[0]
+        text = self._told(choice.message.content or "", limit=None)
+        used = Usage(prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens)
+        if choice.message.refusal:
+            return Response(text, "refusal", self._told(choice.message.refusal), used)
+        reason = _FINISH_REASONS.get(choice.finish_reason or "")
+        if reason is None:
+            return Response(text, "error", f"unexpected finish reason {choice.finish_reason!r}", used)
+        return Response(text, reason, "the content filter cut the answer" if reason == "refusal" else None, used)
+
+    def _status_failure(self, error: APIStatusError) -> _Failure:
+        status = error.status_code
+        detail = f"HTTP {status}: {self._told(_message(error))}"
+        where = f"{detail} (server {self._base_url}, model {self.model})"
+        variable = f"environment variable {self._key_env}" if self._key_env else "a key by --api-key-env"
+        if status in (401, 403):
+            return _Failure(f"{where}; set {variable} to a key that may use this model", fatal=True)
+        if status == 404:
+            text = f"check base URL and model id, and that {variable} holds a key that may use this model"
+            return _Failure(f"{where}; {text}", fatal=True)
+        if status == 402 or error.code == "insufficient_quota":
+            text = f"the account behind {variable} has no credit left; the run can be resumed"
+            return _Failure(f"{where}; {text}", fatal=True)
+        if not is_transient(status):
+            return _Failure(detail)
+        wait = retry_after(error.response.headers)
+        if wait is not None and wait > LONGEST_WAIT:
+            return _Failure(f"{detail}; the server asks to wait {wait:.0f} s")
+        return _Failure(detail, transient=True, wait=wait)
+
+    def _told(self, text: str, limit: int | None = MAX_MESSAGE) -> str:
+        """What a server said, without the key and not at any length."""
+        return (text.replace(self._key, "[key]") if self._key else text)[:limit]
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """An attempt that gave no answer.
+
+    Attributes:
+        reason: For people.
+        transient: Whether the same request is worth another attempt.
+        wait: Seconds that the server asks to wait before it.
+        fatal: Whether every other request would fail the same way.
+    """
+
+    reason: str
+    transient: bool = False
+    wait: float | None = None
+    fatal: bool = False
+
+
+class _Message(BaseModel):
+    content: str | None = None
+    refusal: str | None = None
+
+
+class _Choice(BaseModel):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Usage(BaseModel):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class _Reply(BaseModel):
+    """What is read of a chat completion; servers add fields of their own."""
+
+    choices: list[_Choice] | None = None
+    usage: _Usage | None = None
+    error: Any = None
+
+
+def _checked_url(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InputError(f"base URL {url!r}: expected http://... or https://...")
+    if parts.username or parts.password or parts.query:
+        # Not repeated in the message: it would end up in a log.
+        raise InputError(f"base URL of {parts.hostname}: no password or query in it; give the key by --api-key-env")
+    return url.rstrip("/")
+
+
+def _key(variable: str | None) -> str | None:
+    if variable is None:
+        return None
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise InputError(f"environment variable {variable} is not set; set it to the server's API key")
+    return key
+
+
+def _client(base_url: str, key: str | None, timeout: float) -> Any:
+    try:
+        from openai import AsyncOpenAI
+    except ImportError:
+        raise ImportError("the openai backend needs the extra api: pip install 'scifigqual-bench[api]'") from None
+    # Retries are made here and not by the client, which ignores a Retry-After of over a minute.
+    return AsyncOpenAI(base_url=base_url, api_key=key or NO_KEY, timeout=timeout, max_retries=0)
+
+
+def _message(error: APIStatusError) -> str:
+    body = error.body
+    if isinstance(body, dict) and isinstance(body.get("message"), str):
+        return body["message"]
+    return error.response.text or error.response.reason_phrase
