@@ -212,26 +212,54 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 # --- what a paragraph does with a figure ----------------------------------------------------------------------------
 
+FOLLOWING = 3
+"""So many sentences after a reference are read as going on about the figure."""
+
 
 def _words(patterns: str) -> re.Pattern[str]:
     """Whole words or phrases, given one after the other between blanks; "_" is a blank within a phrase."""
     return re.compile(rf"\b(?:{'|'.join(patterns.split())})\b".replace("_", r"\s"), re.I)
 
 
+_FLOAT = re.compile(r"\b(?:fig(?:ure)?s?|tab(?:le)?s?|tbl|alg(?:orithm)?s?)\b\.?[\s~]*[A-Z]?\d", re.I)
 _COMPARES = _words(
     r"""
-    than compar\w+ versus vs outperform\w* surpass\w* exceed\w* better worse best worst higher highest lower
-    lowest larger smaller faster slower fewer stronger weaker superior inferior in_contrast whereas unlike
-    similar(?:ly)?_to on_par comparable competitive differ(?:s|ent|ences?)?_(?:from|between) gap_between
-    advantage improve\w*_(?:over|upon|on)
+    than compared_(?:to|with) in_comparison versus vs outperform\w* underperform\w* surpass\w* exceed\w* better worse
+    best worst higher highest lower(?![-\s](?:left|right|bound)) lowest larger largest smaller smallest faster slower
+    fewer stronger weaker superior inferior in_contrast whereas unlike on_par comparable competitive
+    (?:similar|close|identical)(?:ly)?_to relative_to differs?_(?:from|between) differences?_in gap_between
+    as_(?:much|good|many|few)_as no_(?:\w+_)?difference advantages? improve\w*_(?:over|upon|on)
+    (?:more|less)_(?:\w+ly|efficient|effective|robust|accurate) most_(?:of|popular|common|frequent)
     """
 )
-_TRENDS = _words(
+_FINDS = _words(
     r"""
-    increas\w+ decreas\w+ rises? rising grows? growing drops? dropp\w+ declin\w+ falls? reduc\w+ improv\w+ degrad\w+
-    converg\w+ diverg\w+ saturat\w+ plateau\w* monoton\w+ correlat\w+ trends? scales?_with peaks? deteriorat\w+
-    over_time remains?_(?:stable|constant|high|low|flat)
+    increas(?:e|es|ed) decreas(?:e|es|ed) rises? rising grows? growing drops? dropp\w+ declin\w+ falls? reduced
+    improve[sd]? improvements? degrad\w+ converge[sd]? convergence diverg\w+ saturat\w+ plateau\w* monoton\w+
+    correlat\w+ trends? scales?_(?:with|to) peaks? deteriorat\w+ over_time skewed negligible achieve[sd]?
+    attain(?:s|ed)? obtain(?:s|ed)? remain(?:s|ed)?_(?:\w+ly_)?(?:stable|constant|high|low|flat|unchanged)
+    (?:shows?|reveals?|demonstrates?|confirms?|see|seen|observed?|find|found|notice)_that
+    suggest(?:s|ing)? indicat(?:es?|ing) agreement is_evidence surprisingly unsurprisingly strikingly
     """
+)
+_RESULTS = _words(
+    r"""
+    results? performances? compar\w+ evaluat\w+ measur\w+ effects? impacts? curves? accurac(?:y|ies) loss(?:es)?
+    errors? scores? rates? distributions? variances? var(?:y|ying|ied) investigat\w+ scalability
+    sensitivit(?:y|ies) ablat\w+
+    """
+)
+_ASIDE = re.compile(r"\([^()]*@")
+_ILLUSTRATES = _words(
+    r"illustrat\w+ schematic\w* overviews? diagrams? architectures? depict\w* examples? process procedures? frameworks?"
+)
+_SHOWN = (
+    r"(?:show|display|present|plot|depict|visuali[sz]|illustrat|summari[sz]|provid|giv|report|list|compar|explor)\w*"
+)
+_PRESENTS = re.compile(
+    rf"^\W*(?:[\w ]{{0,20}}, )?@[^@]{{0,20}} {_SHOWN}\b(?! that)"
+    rf"|(?<!as )\b(?:{_SHOWN}|(?:examples?|samples?|details)(?: is| are)?) in @[^@]{{0,30}}$",
+    re.I,
 )
 _POINTS = _words(
     r"""
@@ -247,12 +275,13 @@ _POINTS = _words(
 
 
 def kind_of(text: str, mentions: Iterable[Mention]) -> CitationKind:
-    """What a paragraph does with a figure, by fixed rules on the sentences that name it.
+    """What a paragraph does with a figure, by fixed rules on English words.
 
-    comparison: such a sentence compares ("than", "outperforms", "in contrast"); else trend: it tells a direction
-    ("increases", "converges"); else description: with the references, words of pointing ("see", "is shown in",
-    "results") and function words taken away, more than three words are left; else the sentence after it is judged,
-    since "Results are shown in Figure 3. Accuracy rises with depth." makes a claim; else pointer.
+    Two kinds of sentences are read: those that name the figure, and those after them that go on about it, up to one
+    that names another float. comparison: one of them compares ("than", "outperforms", "in contrast"). trend: one tells
+    a direction or another finding ("increases", "suggests"). What goes on after an aside or an illustration ("(see
+    Figure 3)", "an overview") is no claim about the figure, unless that sentence speaks of results. pointer: nothing
+    follows, and the sentence only presents the figure ("The losses are shown in Figure 3."). description: the rest.
 
     Args:
         text: The paragraph.
@@ -261,31 +290,51 @@ def kind_of(text: str, mentions: Iterable[Mention]) -> CitationKind:
     >>> kind_of("Details are shown in Figure 3.", find_mentions("Details are shown in Figure 3."))
     'pointer'
     """
-    spans = sentences(text)
-    mentions = list(mentions)
+    spans, mentions = sentences(text), list(mentions)
     hosts = [k for k, (a, b) in enumerate(spans) if any(a <= m.start < b for m in mentions)]
-    hosting = [_without_mentions(text, spans[k], find_mentions(text)) for k in hosts]
-    if (claim := _claim(hosting)) is not None:
+    hosting = [_marked(text, spans[k]) for k in hosts]
+    telling = [k for k, sentence in zip(hosts, hosting, strict=True) if _tells_results(sentence)]
+    if claim := _claim(hosting) or _claim(_following(text, spans, telling)):
         return claim
-    if any(_content_words(sentence) > 3 for sentence in hosting):
-        return "description"
-    following = [text[slice(*spans[k + 1])] for k in hosts if k + 1 < len(spans) and k + 1 not in hosts]
-    return _claim(following) or "pointer"
+    only_points = not _following(text, spans, hosts) and all(map(_only_presents, hosting))
+    return "pointer" if only_points else "description"
+
+
+def _marked(text: str, span: tuple[int, int]) -> str:
+    """A sentence with "@" for each reference to a figure."""
+    pieces, at = [], span[0]
+    for mention in find_mentions(text):
+        if span[0] <= mention.start < span[1]:
+            pieces.append(text[at : mention.start])
+            at = mention.end
+    return "@".join([*pieces, text[at : span[1]]])
+
+
+def _following(text: str, spans: Sequence[tuple[int, int]], hosts: Sequence[int]) -> list[str]:
+    """The sentences that go on after those at ``hosts``."""
+    found: list[int] = []
+    for host in hosts:
+        for k in range(host + 1, min(host + 1 + FOLLOWING, len(spans))):
+            if k in hosts or k in found or _FLOAT.search(text[slice(*spans[k])]):
+                break
+            found.append(k)
+    return [text[slice(*spans[k])] for k in found]
 
 
 def _claim(texts: Sequence[str]) -> CitationKind | None:
     if any(_COMPARES.search(text) for text in texts):
         return "comparison"
-    return "trend" if any(_TRENDS.search(text) for text in texts) else None
+    return "trend" if any(_FINDS.search(text) for text in texts) else None
 
 
-def _without_mentions(text: str, span: tuple[int, int], mentions: Iterable[Mention]) -> str:
-    pieces, at = [], span[0]
-    for mention in mentions:
-        if span[0] <= mention.start < span[1]:
-            pieces.append(text[at : mention.start])
-            at = mention.end
-    return " ".join([*pieces, text[at : span[1]]])
+def _tells_results(sentence: str) -> bool:
+    """Whether a sentence that names a figure leads on to what came out."""
+    return bool(_RESULTS.search(sentence)) or not (_ASIDE.search(sentence) or _ILLUSTRATES.search(sentence))
+
+
+def _only_presents(sentence: str) -> bool:
+    """Whether a sentence says of a figure no more than a caption's title would."""
+    return _content_words(sentence) <= (12 if _PRESENTS.search(sentence) else 2)
 
 
 def _content_words(text: str) -> int:
