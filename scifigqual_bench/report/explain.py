@@ -21,7 +21,7 @@ from scifigqual_bench.pdf.document import Line, Page, Rect, open_pdf, shown_page
 from scifigqual_bench.pdf.extract import Candidate, PaperAnalysis, analyse_paper, extraction_of, problem_of
 from scifigqual_bench.pdf.reading import LineKey, body_metrics, furniture
 from scifigqual_bench.pdf.regions import Region
-from scifigqual_bench.pdf.text import Paragraph
+from scifigqual_bench.pdf.text import Paragraph, paper_title
 from scifigqual_bench.records import PaperMeta, PaperReport, Problem
 from scifigqual_bench.report import view
 from scifigqual_bench.report.images import PageImage, page_image
@@ -36,8 +36,8 @@ MAX_PIXELS = 1600
 MIN_SIDE = 1.0
 """Points: a page that is smaller can't be shown."""
 LAYERS = {
-    "text": "Paragraphs that can cite a figure, by reading order",
-    "aside": "Other text: headings, notes, references, algorithms",
+    "text": "Paragraphs that can cite a figure",
+    "aside": "Other text: headings, notes, references and so on",
     "caption": "Captions",
     "region": "Regions of figures",
     "table": "Regions of tables, algorithms and listings",
@@ -57,17 +57,19 @@ class Shape:
     Attributes:
         layer: One of :data:`LAYERS`.
         outline: Path data of SVG, in points.
-        label: Short text at its corner; empty for none.
-        at: Where the label begins.
+        at: Its upper left corner.
         note: What is to be told of it where a reader points at it.
+        label: Short text above the corner; empty for none.
+        place: Place in the reading order, shown in the margin; None for none.
         target: Id of the panel that it links to; None for none.
     """
 
     layer: str
     outline: str
-    label: str
     at: tuple[float, float]
     note: str
+    label: str = ""
+    place: int | None = None
     target: str | None = None
 
 
@@ -127,7 +129,7 @@ def explain(path: Path, out: str | os.PathLike[str], *, ocr: OcrEngine | None = 
     out = page_path(out)
     try:
         analysis = analyse_paper(path, path.stem, ocr=ocr)
-        extraction = extraction_of(analysis, PaperMeta(paper_id=path.stem))
+        report = extraction_of(analysis, PaperMeta(paper_id=path.stem)).report
     except Exception as error:  # whatever ended the extraction of this paper is what the page has to tell
         problem = problem_of(error, path)
         report = PaperReport(paper_id=path.stem, file=path.name, status="failed", problems=[problem])
@@ -135,9 +137,9 @@ def explain(path: Path, out: str | os.PathLike[str], *, ocr: OcrEngine | None = 
         return
     panels = [_panel(candidate, analysis) for candidate in analysis.candidates]
     drawing = _Drawing(analysis)
-    title = next((item.figure.title for item in extraction.figures), None)
+    title = paper_title(analysis.document)
     counts = Counter(shape.layer for shapes in drawing.shapes.values() for shape in shapes)
-    write_page(out, _rendered(extraction.report, title, panels, _pages(path, analysis, drawing, panels), counts))
+    write_page(out, _rendered(report, title, panels, _pages(path, analysis, drawing, panels), counts))
 
 
 def _rendered(
@@ -247,23 +249,22 @@ class _Drawing:
     def _lines(self) -> dict[LineKey, Line]:
         return {(page.number, line.index): line for page in self.analysis.document.pages for line in page.lines}
 
-    def _add(self, layer: str, page: int, box: Rect, label: str, note: str, target: str | None = None) -> None:
-        self._add_outline(layer, page, box, _outline(box), label, note, target)
-
-    def _add_outline(
-        self, layer: str, page: int, box: Rect, outline: str, label: str, note: str, target: str | None = None
-    ) -> None:
-        if all(map(math.isfinite, box)):
-            at = round(box[0], 1), round(max(box[1], 0.0), 1)
-            self.shapes[page].append(Shape(layer, outline, label, at, note, target))
+    def _add(self, layer: str, page: int, box: Rect, note: str, *, goal: Rect | None = None, **more) -> None:
+        """Draw a box, and a line to its goal where it has one; a box without numbers can't be drawn."""
+        if all(map(math.isfinite, (*box, *(goal or ())))):
+            outline = _outline(box) + (_line_between(box, goal) if goal else "")
+            self.shapes[page].append(Shape(layer, outline, (round(box[0], 1), round(box[1], 1)), note, **more))
 
     def _draw_text(self) -> None:
+        before = None
         for place, text in enumerate(self.analysis.paragraphs, start=1):
             layer = "text" if text.kind in CITING_KINDS else "aside"
-            pieces = _pieces([(page, self._lines[page, index].bbox) for page, index in text.lines])
-            for part, (page, box) in enumerate(pieces):
-                label = f"{place} {text.kind}" if part == 0 else f"{place} goes on"
-                self._add(layer, page, box, label, f"{place}. {text.kind}, {_under(text)}: {_short(text.text)}")
+            label = text.kind if text.kind not in ("body", before) else ""
+            note = f"{place}. {text.kind}, {_under(text)}: {_short(text.text)}"
+            for page, box in _pieces([(page, self._lines[page, index].bbox) for page, index in text.lines]):
+                self._add(layer, page, box, note, label=label, place=place)
+                label = ""
+            before = text.kind
 
     def _draw_floats(self) -> None:
         figures = {(c.caption.page, c.caption.lines): c for c in self.analysis.candidates}
@@ -272,13 +273,14 @@ class _Drawing:
             target = _anchor(candidate) if candidate else None
             lost = f": no region ({region.message})" if isinstance(region, Problem) else ""
             label = f"{caption.kind} {caption.number}{', no region' if lost else ''}"
-            self._add("caption", caption.page, caption.bbox, label, f"{caption.label}{lost}. {caption.text}", target)
+            note = f"{caption.label}{lost}. {caption.text}"
+            self._add("caption", caption.page, caption.bbox, note, label=label, target=target)
             if isinstance(region, Region):
                 trust = f"{region.method}, {region.confidence:.2f}"
                 cited = f", cited {len(candidate.citations)} times" if candidate else ""
                 layer = "region" if caption.kind == "figure" else "table"
-                note = f"{caption.label}: {trust}{cited}"
-                self._add(layer, region.page, region.bbox, f"{caption.label}: {trust}", note, target)
+                label = f"{caption.label}: {trust}"
+                self._add(layer, region.page, region.bbox, label + cited, label=label, target=target)
 
     def _draw_mentions(self) -> None:
         first: dict[str, Candidate] = {}
@@ -296,18 +298,17 @@ class _Drawing:
             for mention in dict.fromkeys(m.text for m in find_mentions(text.text)):
                 if bound.problems and mention not in resolved:
                     page, box = self._place_of(text, mention)
-                    self._add("dangling", page, box, f"{mention}?", f"{mention}: no figure of this number was found")
+                    note = f"{mention}: no figure of this number was found"
+                    self._add("dangling", page, box, note, label=f"{mention}?")
 
     def _draw_link(self, text: Paragraph, mention: str, candidate: Candidate, kind: str) -> None:
         page, box = self._place_of(text, mention)
         region, label = candidate.region, candidate.caption.label
-        outline = _outline(box)
-        goal = region.bbox if isinstance(region, Region) else candidate.caption.bbox
-        if candidate.caption.page == page and all(map(math.isfinite, (*box, *goal))):
-            outline += _line_between(box, goal)
-        else:
-            label += f", p. {candidate.caption.page}"
-        self._add_outline("link", page, box, outline, f"→ {label}", f"{mention}: {kind} of {label}", _anchor(candidate))
+        place = region if isinstance(region, Region) else candidate.caption
+        goal = place.bbox if place.page == page else None
+        arrow = f"→ {label}" if goal else f"→ {label}, p. {place.page}"
+        note = f"{mention}: {kind} of {label}"
+        self._add("link", page, box, note, goal=goal, label=arrow, target=_anchor(candidate))
 
     def _place_of(self, text: Paragraph, mention: str) -> tuple[int, Rect]:
         """Where a mention is printed; the paragraph's first piece where that can't be told."""
@@ -339,11 +340,11 @@ class _Drawing:
         for key, line in self._lines.items():
             note = _short(line.text)
             if key not in captioned and (begun := find_mentions(line.text.strip())) and begun[0].start == 0:
-                self._add("label", key[0], line.bbox, begun[0].text, f"not taken for a caption: {note}")
+                self._add("label", key[0], line.bbox, f"not taken for a caption: {note}")
             if key in page_own:
-                self._add("furniture", key[0], line.bbox, "", f"of the page, not of the text: {note}")
+                self._add("furniture", key[0], line.bbox, f"of the page, not of the text: {note}")
             elif key not in taken:
-                self._add("loose", key[0], line.bbox, "", f"taken by no step: {note}")
+                self._add("loose", key[0], line.bbox, f"taken by no step: {note}")
 
 
 def _pieces(lines: Sequence[tuple[int, Rect]]) -> list[tuple[int, Rect]]:
