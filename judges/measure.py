@@ -67,7 +67,7 @@ class Measurements:
             raise  # a missing package would fail every figure; its message names the remedy
         except Exception as error:  # an image library or an OCR engine can fail in its own ways
             return replace(item, problem=f"features can't be measured ({type(error).__name__}: {error})")
-        features = SidecarFeatures(image=image, caption=_overlap(item.figure.caption, image))
+        features = SidecarFeatures(image=image, caption=overlap(item.figure.caption, image))
         return replace(item, figure=item.figure.model_copy(update={"features": features}))
 
     def _remember(self, key: tuple[str, float | None, float | None], features: ImageFeatures) -> ImageFeatures:
@@ -102,7 +102,8 @@ def ocr_measurements(ocr: EngineName = "rapidocr", *, threads: int = 1) -> Measu
     return Measurements(measure, engine=f"features {FEATURES_VERSION}, {ocr}")
 
 
-def _overlap(caption: str, image: ImageFeatures) -> CaptionOverlap | None:
+def overlap(caption: str, image: ImageFeatures) -> CaptionOverlap | None:
+    """What of a caption was found in an image; None without a caption."""
     if not caption.strip():
         return None
     return caption_overlap(caption, None if image.ocr_engine == "none" else image.text_boxes)

@@ -14,7 +14,7 @@ from functools import cached_property
 from scifigqual_bench.judges import prompts
 from scifigqual_bench.judges.base import Evidence, ImageInput, Request
 from scifigqual_bench.judges.parse import answer_record, answer_schema
-from scifigqual_bench.records import CallRole, Citation, Figure, LanguageReport, VisionReport
+from scifigqual_bench.records import CallRole, Citation, Control, Figure, LanguageReport, VisionReport
 from scifigqual_bench.rubric import DIMENSION_KEYS
 from scifigqual_bench.text_rules import reads_like_instruction
 
@@ -40,12 +40,14 @@ class JudgeItem:
         image: PNG or JPEG bytes.
         figure_map: Number and shortened caption of the paper's figures, see :func:`figure_map`; empty leaves it out.
         problem: Why the figure can't be judged, where that is known beforehand.
+        control: The blind control that it is judged under.
     """
 
     figure: Figure
     image: bytes = field(repr=False)
     figure_map: tuple[tuple[str, str], ...] = ()
     problem: str | None = None
+    control: Control | None = None
 
     @cached_property
     def image_input(self) -> ImageInput:
@@ -152,8 +154,11 @@ def evidence_for(
             if vision is None or language is None:
                 raise ValueError(f"{figure.figure_id}: the fusion call needs the vision and the language report")
             return Evidence(vision=vision, language=language)
+    if item.control == "no-text":
+        features = figure.features.model_copy(update={"caption": None}) if role == "sidecar" else None
+        return Evidence(image=item.image_input, features=features)
     return Evidence(
-        image=None if role == "language" else item.image_input,
+        image=None if role == "language" or item.control == "no-image" else item.image_input,
         caption=figure.caption,
         citations=chosen_citations(figure.citations),
         metadata=metadata_of(figure),

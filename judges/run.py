@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
@@ -59,6 +59,9 @@ CONFIGURATION = (
     "control",
 )
 """The fields of a manifest that two runs must share for their rows to be one run's."""
+
+FOLDER = (*CONFIGURATION, "shard")
+"""The fields that two sittings must share to go on in one folder."""
 
 PACKAGES = (
     "jinja2",
@@ -208,7 +211,7 @@ def run_judge(
 
     ended = {"usage": usage, "stopped": stopped, "status_counts": dict(sorted(Counter(statuses.values()).items()))}
     if stopped is None:
-        ended |= {"finished_at": _now(), "figures": len(statuses), "predictions_sha256": _sha256(predictions)}
+        ended |= {"finished_at": _now(), "figures": len(statuses), "predictions_sha256": file_sha256(predictions)}
     manifest = manifest.model_copy(update=ended)
     write_manifest(out_dir, manifest)
     return manifest
@@ -260,12 +263,12 @@ def read_manifest(out_dir: Path) -> RunManifest | None:
         raise InputError(f"{path}: not a run manifest ({faults}); give another --out") from None
 
 
-def differing_settings(old: RunManifest, new: RunManifest) -> list[str]:
-    """The settings in which two runs differ, each as ``name: old value -> new value``."""
-    before, now = (manifest.model_dump(include=set(CONFIGURATION)) for manifest in (old, new))
+def differing_settings(old: RunManifest, new: RunManifest, fields: Sequence[str] = CONFIGURATION) -> list[str]:
+    """The settings of ``fields`` in which two runs differ, each as ``name: old value -> new value``."""
+    before, now = (manifest.model_dump(include=set(fields)) for manifest in (old, new))
     return [
         f"{name}: {old_value!r} -> {new_value!r}"
-        for field in CONFIGURATION
+        for field in fields
         for name, old_value, new_value in _leaves(field, before[field], now[field])
         if old_value != new_value
     ]
@@ -287,7 +290,7 @@ def _opened(out_dir: Path, started: RunManifest) -> RunManifest:
         if (out_dir / PREDICTIONS).exists():
             raise InputError(f"{out_dir}: {PREDICTIONS} without {MANIFEST}: whose rows these are is unknown")
         return started
-    differences = differing_settings(existing, started)
+    differences = differing_settings(existing, started, FOLDER)
     if differences:
         text = "; ".join(differences)
         raise InputError(f"{out_dir} holds a run of another configuration; give another --out. Different: {text}")
@@ -296,7 +299,7 @@ def _opened(out_dir: Path, started: RunManifest) -> RunManifest:
     )
 
 
-def _rows(path: Path) -> Iterator[tuple[bytes, Prediction]]:
+def read_rows(path: Path) -> Iterator[tuple[bytes, Prediction]]:
     """Lines and rows of a file of predictions; a last line without an end, torn by a crash, is cut off."""
     if not path.exists():
         return
@@ -318,12 +321,12 @@ def _resume(out_dir: Path, price: Price | None) -> tuple[dict[str, str], RunUsag
     statuses: dict[str, str] = {}
     usage = RunUsage()
     failed = set()
-    for line, row in _rows(out_dir / PREDICTIONS):
+    for line, row in read_rows(out_dir / PREDICTIONS):
         statuses[row.figure_id] = row.status
         usage = add_usage(usage, row.calls, price)
         if row.status not in FINAL:
             failed.add(line)
-    for line, row in _rows(out_dir / RETRIED):
+    for line, row in read_rows(out_dir / RETRIED):
         if line not in failed:  # where setting aside was stopped half-way, a row is in both
             usage = add_usage(usage, row.calls, price)
     return statuses, usage
@@ -333,11 +336,11 @@ def _set_failed_aside(out_dir: Path) -> None:
     """Move the rows of failed figures to :data:`RETRIED`; an end in between neither loses nor doubles one."""
     predictions, retried = out_dir / PREDICTIONS, out_dir / RETRIED
     kept, failed = [], []
-    for line, row in _rows(predictions):
+    for line, row in read_rows(predictions):
         (kept if row.status in FINAL else failed).append(line)
     if not failed:
         return
-    known = {line for line, _ in _rows(retried)}
+    known = {line for line, _ in read_rows(retried)}
     with retried.open("ab") as file:
         file.writelines(line for line in failed if line not in known)
     partial = out_dir / f".{PREDICTIONS}.partial"
@@ -371,7 +374,8 @@ def _package_versions() -> dict[str, str]:
     return versions
 
 
-def _sha256(path: Path) -> str:
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -50,10 +51,8 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
     37.0
     """
     text = headers.get("retry-after", "")
-    try:
-        return max(float(text), 0.0)
-    except ValueError:
-        pass
+    if re.fullmatch(r"\s*\d+(\.\d+)?\s*", text):
+        return float(text)
     try:
         date = parsedate_to_datetime(text)
     except ValueError:

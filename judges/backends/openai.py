@@ -170,11 +170,10 @@ class OpenAIBackend:
                 if outcome.fatal:
                     self._fatal = self._fatal or InputError(outcome.reason)
                     raise self._fatal
+                if outcome.wait is not None:  # the server counts all calls together, so all of them wait
+                    self._held_until = max(self._held_until, self._loop.time() + outcome.wait)
                 if not outcome.transient or attempt == self._retries:
                     break
-                if outcome.wait is not None:
-                    # The server counts all calls together, so all of them wait.
-                    self._held_until = max(self._held_until, self._loop.time() + outcome.wait)
                 await asyncio.sleep(backoff(attempt, self._backoff_base, self._jitter))
         tries = f" ({attempt + 1} attempts)" if attempt else ""
         return Response("", "error", f"{outcome.reason}{tries}")

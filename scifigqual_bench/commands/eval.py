@@ -10,12 +10,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scifigqual_bench.commands import scores
+from scifigqual_bench.commands import judge, scores
 from scifigqual_bench.commands.common import INPUT_ERROR, OK, print_problems, run
 from scifigqual_bench.commands.inputs import (
     add_dataset,
     add_scoring,
-    positive,
     read_gold,
     read_predictions_of,
     scored,
@@ -31,14 +30,7 @@ def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(prog="eval.py", description="Judge figures, score predictions, write the report page.")
     commands = p.add_subparsers(required=True, metavar="COMMAND")
 
-    judge = commands.add_parser("judge", help="predict the ratings of every figure of a dataset")
-    add_dataset(judge)
-    judge.add_argument("--protocol", required=True, choices=("direct", "sidecar", "agent"))
-    judge.add_argument("--backend", required=True, help="who answers; 'rules' needs no model and no key")
-    judge.add_argument("--out", type=Path, required=True, metavar="RUN_DIR", help="folder of the run; goes on in it")
-    judge.add_argument("--batch-size", type=positive, default=32, metavar="N", help="figures per batch (default 32)")
-    judge.set_defaults(command=_judge)
-
+    judge.add_commands(commands)
     scores.add_commands(commands)
 
     report = commands.add_parser("report", help="write one self-contained HTML page")
@@ -59,28 +51,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns its exit code."""
     args = parser().parse_args(argv)
     return run(lambda: args.command(args))
-
-
-def _judge(args: argparse.Namespace) -> int:
-    from scifigqual_bench.dataset.folder import DatasetFolder
-    from scifigqual_bench.judges.backends import make_backend
-    from scifigqual_bench.judges.measure import ocr_measurements
-    from scifigqual_bench.judges.payload import JudgeItem
-    from scifigqual_bench.judges.run import PREDICTIONS, DatasetInfo, run_judge
-
-    folder = DatasetFolder(args.dataset)
-    splits = tuple(args.split or folder.splits)
-    info = DatasetInfo(folder.name, folder.fingerprint(splits), splits, folder.count(splits))
-    measurements = ocr_measurements()
-    options = {"measurements": measurements} if args.backend == "rules" else {}
-    backend = make_backend(args.backend, **options)
-    items = (JudgeItem(figure, image) for figure, image in folder.figures(splits))
-    manifest = run_judge(
-        items, args.protocol, backend, args.out, info, features=measurements, batch_size=args.batch_size
-    )
-    counts = ", ".join(f"{status} {count}" for status, count in sorted(manifest.status_counts.items()))
-    print(f"{args.out / PREDICTIONS}: {manifest.figures} figures ({counts})")
-    return OK
 
 
 def _report(args: argparse.Namespace) -> int:

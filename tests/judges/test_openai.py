@@ -172,20 +172,19 @@ def test_what_will_not_pass_is_not_tried_again(status: int, backend: Make) -> No
     assert prediction.status_reason == f"direct call: HTTP {status}: the reason"
 
 
-def test_a_wait_holds_back_all_calls(backend: Make) -> None:
+def test_a_wait_that_one_call_is_told_holds_back_the_next(backend: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr("asyncio.sleep", sleep)
     with ChatServer(lambda _: failure(429, **{"retry-after": "500"})) as server:
-        one = backend(server, retries=1)
-        one._read(json.dumps(completion(GOOD).body).encode())
-        waits: list[float] = []
-
-        async def sleep(seconds: float) -> None:
-            waits.append(seconds)
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("asyncio.sleep", sleep)
-            PROTOCOLS["direct"].judge([item(1)], one)
-            PROTOCOLS["direct"].judge([item(2)], one)
-    assert sum(wait > 400 for wait in waits) >= 2
+        one = backend(server, retries=0)
+        PROTOCOLS["direct"].judge([item(1)], one)
+        assert waits == []
+        PROTOCOLS["direct"].judge([item(2)], one)
+    assert len(waits) == 1 and 400 < waits[0] <= 500
 
 
 FATAL = {
@@ -259,13 +258,8 @@ def test_what_is_sent(backend: Make) -> None:
 
 
 def test_what_is_left_to_the_server_is_not_sent(backend: Make) -> None:
-    _, server = judged(
-        backend,
-        lambda _: completion(GOOD),
-        temperature=None,
-        structured="none",
-        max_tokens_field="max_completion_tokens",
-    )
+    bare: dict[str, Any] = {"temperature": None, "structured": "none", "max_tokens_field": "max_completion_tokens"}
+    _, server = judged(backend, lambda _: completion(GOOD), **bare)
     assert server.requests[0].keys() == {"model", "messages", "max_completion_tokens"}
     _, server = judged(backend, lambda _: completion(GOOD), structured="json_object")
     assert server.requests[0]["response_format"] == {"type": "json_object"}

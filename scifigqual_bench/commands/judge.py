@@ -1,0 +1,234 @@
+"""``eval.py judge`` and ``eval.py merge``: predict the ratings of a dataset's figures, on one machine or several."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scifigqual_bench.commands.common import OK, WITH_PROBLEMS
+from scifigqual_bench.commands.inputs import add_dataset, positive
+from scifigqual_bench.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scifigqual_bench.dataset.folder import DatasetFolder
+    from scifigqual_bench.judges.base import Backend
+    from scifigqual_bench.judges.costs import Price
+    from scifigqual_bench.judges.measure import Measurements
+    from scifigqual_bench.judges.payload import JudgeItem
+    from scifigqual_bench.judges.protocols import ProtocolName
+    from scifigqual_bench.judges.shards import Shard
+    from scifigqual_bench.records import RunManifest
+
+API_OPTIONS = (
+    "model",
+    "text_model",
+    "revision",
+    "base_url",
+    "api_key_env",
+    "structured",
+    "temperature",
+    "max_tokens",
+    "concurrency",
+    "requests_per_minute",
+    "tokens_per_minute",
+    "timeout",
+    "retries",
+)
+"""Arguments that are options of a backend; those that are not given are not in the parsed arguments at all."""
+
+
+def add_commands(commands: Any) -> None:
+    """Add ``judge`` and ``merge``."""
+    judge = commands.add_parser("judge", help="predict the ratings of every figure of a dataset")
+    add_dataset(judge)
+    what = judge.add_argument_group("what is run: --run, or --protocol and --backend")
+    what.add_argument("--run", metavar="ID", help="a configuration of the run matrix (D1..D11, S1..S9, F1..F9)")
+    what.add_argument("--protocol", choices=("direct", "sidecar", "agent"))
+    what.add_argument("--backend", help="who answers: 'rules' (no model, no key) or 'openai' (any compatible server)")
+    what.add_argument("--control", choices=("no-image", "no-text", "other-image"), help="withhold or swap evidence")
+
+    how = judge.add_argument_group("how it is run")
+    how.add_argument("--out", type=Path, metavar="RUN_DIR", help="folder of the run; goes on in it")
+    how.add_argument("--batch-size", type=positive, default=32, metavar="N", help="figures per batch (default 32)")
+    how.add_argument("--retry-failed", action="store_true", help="judge again the figures that failed before")
+    how.add_argument("--shard", type=_shard, metavar="i/n", help="only the papers of part i of n; see merge")
+    how.add_argument("--cache", type=Path, metavar="DIR", help="folder of answers that need not be paid for twice")
+    how.add_argument("--seed", type=int, metavar="N", help="of the model's sampling, where the server takes one")
+    how.add_argument("--dry-run", action="store_true", help="ask nothing; print calls, tokens and cost, estimated")
+
+    costs = judge.add_argument_group("costs; a run that stops at its budget can be resumed")
+    costs.add_argument(
+        "--prices", type=Path, metavar="FILE", help="YAML, MODEL: {prompt: X, completion: Y}, per million"
+    )
+    costs.add_argument("--max-cost", type=float, metavar="X", help="budget in the currency of --prices")
+    costs.add_argument("--max-tokens-total", type=positive, metavar="N", help="budget of prompt and answer tokens")
+
+    # No defaults here: what is not given is left to --run or to the backend.
+    api = judge.add_argument_group("options of --backend openai; they take the place of those of --run")
+    absent = argparse.SUPPRESS
+    api.add_argument("--model", default=absent, metavar="ID", help="model, as the server knows it")
+    api.add_argument("--text-model", default=absent, metavar="ID", help="model of the calls without an image")
+    api.add_argument("--revision", default=absent, metavar="TEXT", help="of the weights; for the manifest")
+    api.add_argument("--base-url", default=absent, metavar="URL", help="server, up to the version: http://HOST/v1")
+    api.add_argument("--api-key-env", default=absent, metavar="NAME", help="variable that holds the key")
+    api.add_argument("--no-api-key", dest="api_key_env", action="store_const", const=None, default=absent)
+    api.add_argument("--structured", default=absent, choices=("json_schema", "json_object", "none"))
+    api.add_argument("--temperature", type=_temperature, default=absent, metavar="X", help="or 'none' to send none")
+    api.add_argument("--max-tokens", type=positive, default=absent, metavar="N", help="limit of one answer")
+    api.add_argument("--concurrency", type=positive, default=absent, metavar="N", help="calls at the same time")
+    api.add_argument("--requests-per-minute", type=float, default=absent, metavar="N")
+    api.add_argument("--tokens-per-minute", type=float, default=absent, metavar="N")
+    api.add_argument("--timeout", type=float, default=absent, metavar="SECONDS", help="of one attempt")
+    api.add_argument("--retries", type=int, default=absent, metavar="N", help="attempts after the first")
+    judge.set_defaults(command=_judge)
+
+    merge = commands.add_parser("merge", help="put the run folders of all shards together")
+    add_dataset(merge)
+    merge.add_argument("runs", nargs="+", type=Path, metavar="RUN_DIR", help="finished run folders, one a shard")
+    merge.add_argument("--out", type=Path, required=True, metavar="RUN_DIR", help="folder to write")
+    merge.set_defaults(command=_merge)
+
+
+def _temperature(text: str) -> float | None:
+    return None if text == "none" else float(text)
+
+
+def _shard(text: str) -> Shard:
+    from scifigqual_bench.judges.shards import Shard
+
+    return Shard.parse(text)
+
+
+def _judge(args: argparse.Namespace) -> int:
+    from scifigqual_bench.dataset.folder import DatasetFolder
+    from scifigqual_bench.judges.cache import with_cache
+    from scifigqual_bench.judges.costs import Budget, price_of, read_prices
+    from scifigqual_bench.judges.measure import ocr_measurements
+    from scifigqual_bench.judges.run import DatasetInfo, run_judge
+
+    if args.out is None and not args.dry_run:
+        raise InputError("give --out RUN_DIR, or --dry-run")
+    if args.max_cost is not None and args.prices is None:
+        raise InputError("--max-cost needs --prices: no price is known to this program")
+    measurements = ocr_measurements()
+    folder = DatasetFolder(args.dataset)
+    splits = tuple(args.split or folder.splits)
+    with ExitStack() as stack:
+        protocol, backend = _protocol_and_backend(args, measurements)
+        if hasattr(backend, "close"):
+            stack.callback(backend.close)
+        price = None if args.prices is None else price_of(backend.model, read_prices(args.prices))
+        items = _items(folder, splits, args, protocol)
+        if args.dry_run:
+            return _dry_run(items, protocol, backend, price, measurements)
+        info = DatasetInfo(folder.name, folder.fingerprint(splits), splits, _count(folder, splits, args.shard))
+        manifest = run_judge(
+            items,
+            protocol,
+            backend if args.cache is None else with_cache(backend, args.cache),
+            args.out,
+            info,
+            features=measurements,
+            batch_size=args.batch_size,
+            seed=args.seed,
+            control=args.control,
+            shard=None if args.shard is None else str(args.shard),
+            retry_failed=args.retry_failed,
+            price=price,
+            budget=Budget(args.max_tokens_total, args.max_cost),
+        )
+    return _told(args.out, manifest)
+
+
+def _protocol_and_backend(args: argparse.Namespace, measurements: Measurements) -> tuple[ProtocolName, Backend]:
+    """What the arguments ask for; a run's options, and over them those that are given."""
+    from scifigqual_bench.judges.backends import make_backend
+    from scifigqual_bench.judges.run_matrix import run_by_id
+
+    given = {name: getattr(args, name) for name in API_OPTIONS if hasattr(args, name)}
+    if args.seed is not None:
+        given["seed"] = args.seed
+    keyless = {"api_key_env": None} if args.dry_run else {}  # nothing is asked, so no key is needed
+    if args.run is not None:
+        if args.protocol or args.backend:
+            raise InputError("--run names protocol and backend; leave --protocol and --backend out")
+        run = run_by_id(args.run)
+        if not run.verified and "model" not in given:
+            print(f"warning: the model id of {args.run} is not verified; --model gives another", file=sys.stderr)
+        return run.protocol, make_backend("openai", **(run.options | given | keyless))
+    if not (args.protocol and args.backend):
+        raise InputError("give --run ID, or --protocol and --backend")
+    if args.backend == "rules":
+        return args.protocol, make_backend("rules", measurements=measurements, **given)
+    if "model" not in given:
+        raise InputError(f"--backend {args.backend} needs --model")
+    return args.protocol, make_backend(args.backend, **(given | keyless))
+
+
+def _items(
+    folder: DatasetFolder, splits: tuple[str, ...], args: argparse.Namespace, protocol: ProtocolName
+) -> Iterator[JudgeItem]:
+    """The figures to judge. The control comes before the shard, so that a figure gets the same image in any shard."""
+    from scifigqual_bench.judges.controls import under_control
+    from scifigqual_bench.judges.payload import JudgeItem
+
+    items = under_control((JudgeItem(*row) for row in folder.figures(splits)), args.control, protocol)
+    return items if args.shard is None else (item for item in items if item.figure.paper_id in args.shard)
+
+
+def _count(folder: DatasetFolder, splits: tuple[str, ...], shard: Shard | None) -> int:
+    if shard is None:
+        return folder.count(splits)
+    return sum(row["paper_id"] in shard for row in folder.rows(splits, columns=["paper_id"]))
+
+
+def _dry_run(
+    items: Iterator[JudgeItem],
+    protocol: ProtocolName,
+    backend: Backend,
+    price: Price | None,
+    measurements: Measurements,
+) -> int:
+    from scifigqual_bench.judges.dry_run import DryRunBackend
+    from scifigqual_bench.judges.protocols import PROTOCOLS
+
+    chosen, counting = PROTOCOLS[protocol], DryRunBackend(backend)
+    for item in items:
+        chosen.judge([measurements.prepared(item, measure=chosen.needs_features)], counting)
+    print(f"{protocol} by {backend.name}, model {backend.model}; nothing was asked")
+    for line in counting.summary(price):
+        print(line)
+    return OK
+
+
+def _told(out: Path, manifest: RunManifest) -> int:
+    """Print what came of a run; returns the exit code."""
+    from scifigqual_bench.judges.run import PREDICTIONS
+
+    counts = ", ".join(f"{status} {count}" for status, count in sorted(manifest.status_counts.items()))
+    print(f"{out / PREDICTIONS}: {sum(manifest.status_counts.values())} figures ({counts})")
+    usage = manifest.usage
+    if usage.prompt_tokens or usage.completion_tokens:
+        cost = "" if usage.cost is None else f", cost {usage.cost:.4f}"
+        cached = f" and {usage.cached_calls} from the cache" if usage.cached_calls else ""
+        tokens = f"{usage.prompt_tokens} prompt and {usage.completion_tokens} answer tokens"
+        print(f"{usage.calls} calls{cached}, {tokens}{cost}")
+    if manifest.stopped:
+        print(f"stopped: {manifest.stopped}; run it again with more to go on", file=sys.stderr)
+        return WITH_PROBLEMS
+    return OK
+
+
+def _merge(args: argparse.Namespace) -> int:
+    from scifigqual_bench.dataset.folder import DatasetFolder
+    from scifigqual_bench.judges.shards import merge_runs
+
+    folder = DatasetFolder(args.dataset)
+    splits = tuple(args.split or folder.splits)
+    ids = [row["figure_id"] for row in folder.rows(splits, columns=["figure_id"])]
+    return _told(args.out, merge_runs(args.runs, args.out, ids))
