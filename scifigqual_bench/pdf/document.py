@@ -28,7 +28,7 @@ MAX_DRAWINGS = 300_000
 _CONTROLS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
 """What no printed text holds, and what files and databases can't: glyphs whose character the PDF does not tell."""
 _UNKNOWN = "\ufffd"
-"""Stands for such a glyph, for it is printed all the same: left out, the labels of many a plot would have no place."""
+"""Stands for them where they are all that a span holds: left out, the labels of many a plot would have no place."""
 
 
 class PdfError(Exception):
@@ -373,8 +373,9 @@ def _within(box: Rect, frame: Rect) -> Rect | None:
 
 def _span(span: dict) -> Span:
     flags = span["flags"]
+    text = _CONTROLS.sub("", span["text"])
     return Span(
-        text=_CONTROLS.sub(_UNKNOWN, span["text"]),
+        text=text if text.strip() else _CONTROLS.sub(_UNKNOWN, span["text"]),
         bbox=tuple(span["bbox"]),
         size=span["size"],
         font=span["font"],
