@@ -228,7 +228,7 @@ def _in_parallel(
             for batch in batches:
                 pool.submit(judge, batch).add_done_callback(done.put)
                 pending += 1
-                if pending == 2 * backend.workers:
+                while not done.empty() or pending == 2 * backend.workers:
                     yield done.get().result()
                     pending -= 1
             while pending:
