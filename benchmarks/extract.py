@@ -30,6 +30,7 @@ from unittest import mock
 
 import pymupdf
 
+from scifigqual_bench.features.ocr import OcrEngine, ocr_engine
 from scifigqual_bench.pdf import extract
 from scifigqual_bench.pdf.extract import DPI, Extraction, extract_paper
 from scifigqual_bench.records import BBox, PaperMeta
@@ -87,6 +88,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("papers", nargs="?", type=Path, default=PAPERS)
     p.add_argument("--peer", action="append", default=[], metavar="NAME=VENV", help=f"one of {', '.join(PEERS)}")
     p.add_argument("--only", nargs="+", metavar="ID", help="only these papers")
+    p.add_argument("--ocr", action="store_true", help="read scanned pages too; the times then hold the reading")
     p.add_argument("--misses", action="store_true", help="list every miss of this project")
     p.add_argument("--profile", type=int, default=0, metavar="N", help="the N functions that take most of the time")
     return p
@@ -107,10 +109,10 @@ def measure(pdfs: Sequence[Path], args: argparse.Namespace, work: Path) -> None:
         if (known := args.papers / "truth" / f"{pdf.stem}.json").is_file():
             (truth / known.name).write_bytes(known.read_bytes())
 
-    profile = cProfile.Profile(time.process_time)
-    extractions, whole = timed(lambda: [own(pdf) for pdf in pdfs])
+    engine = ocr_engine("rapidocr") if args.ocr else None
+    extractions, whole = timed(lambda: [own(pdf, engine) for pdf in pdfs])
     with mock.patch.object(extract, "render_region", side_effect=RuntimeError("not rendered")):
-        _, unrendered = timed(lambda: [own(pdf) for pdf in pdfs])
+        _, unrendered = timed(lambda: [own(pdf, engine) for pdf in pdfs])
     pages = sum(extraction.report.pages for extraction in extractions)
     figures = work / "figures.jsonl"
     figures.write_text("".join(rows_of(extractions)), encoding="utf-8")
@@ -140,7 +142,8 @@ def measure(pdfs: Sequence[Path], args: argparse.Namespace, work: Path) -> None:
             f"with PNG files in both {whole / (read + drawn + packed):5.2f} (+ {packed:.1f} s)"
         )
     if args.profile:
-        profile.runcall(lambda: [own(pdf) for pdf in pdfs])
+        profile = cProfile.Profile(time.process_time)
+        profile.runcall(lambda: [own(pdf, engine) for pdf in pdfs])
         pstats.Stats(profile).strip_dirs().sort_stats("tottime").print_stats(args.profile)
 
 
@@ -162,8 +165,8 @@ def timed(work: Callable[[], T]) -> tuple[T, float]:
     return result, time.process_time() - start
 
 
-def own(pdf: Path) -> Extraction:
-    return extract_paper(pdf, PaperMeta(paper_id=pdf.stem))
+def own(pdf: Path, engine: OcrEngine | None) -> Extraction:
+    return extract_paper(pdf, PaperMeta(paper_id=pdf.stem), ocr=engine)
 
 
 def rows_of(extractions: Sequence[Extraction]) -> list[str]:
