@@ -21,9 +21,11 @@ from scifigqual_bench.pdf.layout import EDGE, Layout, PageLayout, Role, analyse,
 CaptionKind = Literal["figure", "table", "algorithm", "listing"]
 
 _WORDS: dict[CaptionKind, str] = {
-    "figure": r"extended data fig(?:ure|\.)?|(?:supplementary |supplemental |appendix )?fig(?:ure|\.)?"
+    # small capitals may come with a space after the first letter
+    "figure": r"extended data fig(?:ure|\.)?|(?:supplementary |supplemental |appendix )?f ?ig(?:ure|ura|\.)?"
     r"|abb(?:ildung|\.)|рис(?:унок|\.)|图|圖|図|그림|scheme|chart",
-    "table": r"extended data table|(?:supplementary |supplemental |appendix )?tab(?:le|\.)?|tabelle|таблица|表|표",
+    "table": r"extended data table|(?:supplementary |supplemental |appendix )?t ?ab(?:le|ela|la|elle|\.)?"
+    r"|таблица|表|표",
     "algorithm": r"alg(?:orithm|\.)",
     "listing": r"listing",
 }
@@ -37,7 +39,11 @@ _LABEL = re.compile(
 CLEAR = 2.0
 """From this score on a label is taken for a caption's."""
 _CONTINUED = re.compile(r"^\s*[:.,\-–—]?\s*[(\[]?\s*(?:continued|cont\.|cont’d|cont'd|contd)\b", re.IGNORECASE)
-_SEPARATOR = re.compile(r"^\s*(?P<mark>[:|：]|\.(?!\d)|[—–-](?=\s)|\)(?=\s))")
+_SEPARATOR = re.compile(r"^\s*(?P<mark>[:|：]|\.(?!\d)|[—–-](?=\s))")
+_WIDE_SCRIPT = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
+"""Scripts that set no mark but a space after the number of a caption, and none after that of a mention."""
+_SCORES = {":": 3.0, "：": 3.0, "|": 3.0, ".": 2.0, "—": 2.0, "–": 2.0, " ": 2.0, "-": 1.0}
+"""How much the mark after the number speaks for a caption."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +136,6 @@ def _candidates(page: PageLayout, layout: Layout) -> list[_Candidate]:
             continue
         kind = next(kind for kind in _WORDS if match[kind])
         rest = match["rest"]
-        separator = _SEPARATOR.match(rest)
         label = match["label"].strip()
         spans = _label_spans(line, match.end("label"))
         bold = all(span.bold for span in spans)
@@ -142,7 +147,7 @@ def _candidates(page: PageLayout, layout: Layout) -> list[_Candidate]:
                 kind=kind,
                 number=match["number"],
                 label=label,
-                separator=separator["mark"] if separator else "",
+                separator=_mark_after(label, rest),
                 continued=_CONTINUED.match(rest) is not None,
                 size=float(page.sizes[index]),
                 bold=bold,
@@ -153,6 +158,14 @@ def _candidates(page: PageLayout, layout: Layout) -> list[_Candidate]:
             )
         )
     return found
+
+
+def _mark_after(label: str, rest: str) -> str:
+    """The mark between a label and what follows it; empty where there is none."""
+    separator = _SEPARATOR.match(rest)
+    if separator:
+        return separator["mark"]
+    return " " if _WIDE_SCRIPT.match(label) and rest[:1].isspace() and rest.strip() else ""
 
 
 def _plausible(match: re.Match[str]) -> bool:
@@ -192,14 +205,16 @@ def _flows_into(page: PageLayout, index: int, layout: Layout) -> bool:
 
 def _score(candidate: _Candidate, layout: Layout) -> float:
     """What one label shows by itself; 2 and more is a caption if the paper's habit does not say otherwise."""
-    score = {":": 3.0, "：": 3.0, "|": 3.0, ".": 2.0, "—": 2.0, "–": 2.0, "-": 1.0}.get(candidate.separator, 0.0)
+    score = _SCORES.get(candidate.separator, 0.0)
     if candidate.kind in ("algorithm", "listing") and candidate.bold:
         score += 2.0
     score += candidate.bold + 0.5 * candidate.italic + 1.5 * candidate.continued
     score += 0.5 * (abs(candidate.size - layout.body_size) > 0.4)
-    if candidate.separator in (".", "-", ""):
+    if candidate.separator in (".", "-", " ", ""):
         score -= 3.0 * candidate.flows
-    return score + 0.5 * candidate.alone + candidate.apart
+    # in the old style the label stands in capitals on a line of its own
+    headed = candidate.alone and candidate.label.isupper()
+    return score + 0.5 * candidate.alone + candidate.apart + 1.5 * headed
 
 
 def _choose(candidates: Sequence[_Candidate], layout: Layout) -> list[_Candidate]:

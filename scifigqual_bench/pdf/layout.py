@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
@@ -31,7 +31,7 @@ RULE = 2.5
 MIN_COLUMN_FILL = 0.25
 """On some page the lines of a column must fill this share of the page's height."""
 MIN_COLUMN_LINES = 3
-"""A paper whose columns are never that full has one where so many lines of some page have the same ends."""
+"""In a paper whose columns are never that full, so many lines with the same ends make one."""
 RECURRING = 0.15
 """What stands at one place on this share of the pages is part of the paper's form, not of its content."""
 PAGE_EDGE = 0.14
@@ -260,24 +260,39 @@ def _leading(pages: Sequence[_Text], body_size: float) -> float:
 
 
 def _columns(pages: Sequence[_Text]) -> tuple[Column, ...]:
-    """Intervals that the long lines of some page fill from end to end over much of its height, narrowest first.
+    """The text columns of pages, narrowest first.
 
-    Pages without such an interval give their most frequent one, if any is frequent.
+    Intervals that the long lines of some page fill from end to end over much of its height; where there is none, as in
+    text that is not justified, the strips to the right of the edges at which many lines begin; at last the intervals
+    of a few lines.
     """
+    candidates = [column for text in pages for column in _intervals(text, MIN_COLUMN_FILL)]
+    candidates = candidates or [column for text in pages for column in _strips(text)]
+    candidates = candidates or [column for text in pages for column in _intervals(text, 0.0)]
     found: list[Column] = []
-    frequent: tuple[int, Column] | None = None
-    for text in pages:
-        long = text.boxes[text.level & (text.letters > 25)]
-        for (low, high), _ in Counter(map(tuple, np.round(long[:, [0, 2]] / EDGE).astype(int))).most_common(8):
-            near = (np.abs(long[:, 0] - low * EDGE) < EDGE) & (np.abs(long[:, 2] - high * EDGE) < EDGE)
-            column = (float(np.median(long[near, 0])), float(np.median(long[near, 2])))
-            frequent = max(frequent or (0, column), (int(near.sum()), column))
-            filled = (long[near, 3] - long[near, 1]).sum() >= MIN_COLUMN_FILL * text.page.height
-            if filled and all(abs(column[0] - a) + abs(column[1] - b) > 3 * EDGE for a, b in found):
-                found.append(column)
-    if not found and frequent and frequent[0] >= MIN_COLUMN_LINES:
-        found = [frequent[1]]
+    for left, right in candidates:
+        if all(abs(left - a) + abs(right - b) > 3 * EDGE for a, b in found):
+            found.append((left, right))
     return tuple(sorted(found, key=lambda column: column[1] - column[0]))
+
+
+def _intervals(text: _Text, share: float) -> Iterator[Column]:
+    """Ends that long lines have in common, over this share of the page's height."""
+    long = text.boxes[text.level & (text.letters > 25)]
+    for (low, high), _ in Counter(map(tuple, np.round(long[:, [0, 2]] / EDGE).astype(int))).most_common(8):
+        near = (np.abs(long[:, 0] - low * EDGE) < EDGE) & (np.abs(long[:, 2] - high * EDGE) < EDGE)
+        height = (long[near, 3] - long[near, 1]).sum()
+        if near.sum() >= MIN_COLUMN_LINES and height >= share * text.page.height:
+            yield float(np.median(long[near, 0])), float(np.median(long[near, 2]))
+
+
+def _strips(text: _Text) -> Iterator[Column]:
+    """Edges at which long lines begin over much of the page's height, with how far most of these lines reach."""
+    long = text.boxes[text.level & (text.letters > 25)]
+    for low, _ in Counter(np.round(long[:, 0] / EDGE).astype(int).tolist()).most_common(4):
+        near = np.abs(long[:, 0] - low * EDGE) < EDGE
+        if (long[near, 3] - long[near, 1]).sum() >= MIN_COLUMN_FILL * text.page.height:
+            yield float(np.median(long[near, 0])), float(np.percentile(long[near, 2], 95))
 
 
 def _page_columns(text: _Text, columns: tuple[Column, ...]) -> tuple[Column, ...]:

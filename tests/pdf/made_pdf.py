@@ -57,9 +57,7 @@ def prose(page: pymupdf.Page, edges: tuple[float, float], top: float, rows: int,
 
 def rows_of_text(page: pymupdf.Page, edges: tuple[float, float], top: float, rows: list[list[str]]) -> float:
     """A paragraph of the rows given as words, the last one not justified; returns its lower edge."""
-    for k, row in enumerate(rows):
-        base = top + (k + 0.8) * LEADING * SIZE
-        _justified(page, row, edges, base, FONTS["roman"], SIZE, last=k == len(rows) - 1)
+    _write(page, rows, edges, top, FONTS["roman"], SIZE)
     return top + len(rows) * LEADING * SIZE
 
 
@@ -75,14 +73,7 @@ def caption(
 ) -> float:
     """A caption over the given width; returns its lower edge."""
     lines = _wrapped(text.split(), edges[1] - edges[0], FONTS[font], size)
-    for k, line in enumerate(lines):
-        base = top + (k + 0.8) * LEADING * size
-        if centred:
-            width = pymupdf.get_text_length(" ".join(line), fontname=FONTS[font], fontsize=size)
-            x0 = (edges[0] + edges[1] - width) / 2
-            page.insert_text((x0, base), " ".join(line), fontname=FONTS[font], fontsize=size)
-        else:
-            _justified(page, line, edges, base, FONTS[font], size, last=k == len(lines) - 1)
+    _write(page, lines, edges, top, FONTS[font], size, centred=centred)
     return top + len(lines) * LEADING * size
 
 
@@ -95,18 +86,29 @@ def _wrapped(words: list[str], width: float, font: str, size: float) -> list[lis
     return lines
 
 
-def _justified(
-    page: pymupdf.Page, words: list[str], edges: tuple[float, float], base: float, font: str, size: float, *, last: bool
+def _write(
+    page: pymupdf.Page,
+    rows: list[list[str]],
+    edges: tuple[float, float],
+    top: float,
+    font: str,
+    size: float,
+    *,
+    centred: bool = False,
 ) -> None:
-    """A row that fills its column by wide spaces, as TeX sets it; the last row of a paragraph does not."""
-    natural = sum(pymupdf.get_text_length(word, fontname=font, fontsize=size) for word in words)
-    space = pymupdf.get_text_length(" ", fontname=font, fontsize=size)
-    if not last and len(words) > 1:
-        space = (edges[1] - edges[0] - natural) / (len(words) - 1)
-    x = edges[0]
-    for word in words:
-        page.insert_text((x, base), word, fontname=font, fontsize=size)
-        x += pymupdf.get_text_length(word, fontname=font, fontsize=size) + space
+    """Rows that fill their column by wide spaces, as TeX sets them, the last one excepted; or rows in its middle."""
+    writer, face = pymupdf.TextWriter(page.rect), pymupdf.Font(font)
+    for k, words in enumerate(rows):
+        natural = sum(face.text_length(word, fontsize=size) for word in words)
+        space = face.text_length(" ", fontsize=size)
+        rest = edges[1] - edges[0] - natural
+        x = edges[0] + (rest - space * (len(words) - 1)) / 2 if centred else edges[0]
+        if not centred and k < len(rows) - 1 and len(words) > 1:
+            space = rest / (len(words) - 1)
+        for word in words:
+            writer.append((x, top + (k + 0.8) * LEADING * size), word, font=face, fontsize=size)
+            x += face.text_length(word, fontsize=size) + space
+    writer.write_text(page)
 
 
 def plot(page: pymupdf.Page, box: Rect, points: int = 40, *, labels: bool = True) -> Rect:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scifigqual_bench.pdf.captions import Caption, join_lines
-from tests.pdf.made_pdf import FULL, LEFT, SIZE, Paper, caption, picture, plot, prose, rows_of_text, two_columns
+from tests.pdf.made_pdf import FULL, LEFT, SIZE, Paper, caption, picture, plot, prose, rows_of_text, table, two_columns
 from tests.pdf.typeset import line
 
 
@@ -35,6 +35,8 @@ def found(paper: Paper) -> list[Caption]:
         ("Extended Data Fig. 1 | Loss over steps.", "figure", "Extended Data Fig. 1", "1", False),
         ("Supplementary Figure 5: Loss over steps.", "figure", "Supplementary Figure 5", "5", False),
         ("Abbildung 2: Verlust.", "figure", "Abbildung 2", "2", False),
+        ("Figura 6. Pérdida.", "figure", "Figura 6", "6", False),
+        ("F IGURE 8. Loss over steps.", "figure", "F IGURE 8", "8", False),
         ("Table 4: Scores.", "table", "Table 4", "4", False),
         ("TABLE II: Scores.", "table", "TABLE II", "II", False),
         ("Algorithm 1: Search.", "algorithm", "Algorithm 1", "1", False),
@@ -52,13 +54,25 @@ def test_labels_as_printed(paper: Paper, text: str, kind: str, label: str, numbe
     assert only.page == 1
 
 
-def test_chinese_labels(paper: Paper) -> None:
+@pytest.mark.parametrize("text", ["图 3：训练损失", "图3 训练损失", "图 3. 训练损失"])
+def test_chinese_labels(paper: Paper, text: str) -> None:
     page = paper.page()
     picture(page, (80, 60, 270, 180))
-    page.insert_text((80, 200), "图 3：训练损失", fontname="china-s", fontsize=9)
-    two_columns(page, 230)
+    page.insert_text((80, 200), text, fontname="china-s", fontsize=9)
+    page.insert_text((54, 240), "图3所示的损失随训练步数下降", fontname="china-s", fontsize=10)
+    two_columns(page, 260)
     (only,) = found(paper)
-    assert (only.kind, only.number, only.text) == ("figure", "3", "图 3：训练损失")
+    assert (only.kind, only.number, only.text) == ("figure", "3", text)
+
+
+def test_a_label_in_capitals_above_its_caption(paper: Paper) -> None:
+    page = paper.page()
+    bottom = caption(page, LEFT, 58, "TABLE II", size=8, centred=True)
+    caption(page, LEFT, bottom, "SCORES OF ALL SYSTEMS", size=8, centred=True)
+    table(page, (60, 84, 290, 150))
+    two_columns(page, 180)
+    (only,) = found(paper)
+    assert (only.kind, only.number, only.text) == ("table", "II", "TABLE II SCORES OF ALL SYSTEMS")
 
 
 @pytest.mark.parametrize("start", ["Figure 1 shows that", "Fig. 1 shows that", "Table 2 lists what"])

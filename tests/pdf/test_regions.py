@@ -23,6 +23,7 @@ from tests.pdf.made_pdf import (
     LEFT,
     RIGHT,
     SIZE,
+    WORDS,
     Paper,
     caption,
     iou,
@@ -65,6 +66,18 @@ def test_a_figure_in_the_middle_of_a_column_of_text(paper: Paper) -> None:
     prose(page, LEFT, 420, 20)
     prose(page, RIGHT, 54, 55)
     assert iou(box_of(paper.regions()["1"]), box) > 0.95
+
+
+def test_text_that_is_not_justified_has_columns_too(paper: Paper) -> None:
+    page = paper.page()
+    for edges in ((54.0, 250.0), (315.0, 520.0)):
+        for k in range(60):
+            if edges[0] > 300 or not 10 <= k <= 24:
+                row = WORDS[17 * k % 90 :][: 34 + 7 * k % 11]
+                page.insert_text((edges[0], 64 + 11.5 * k), row, fontname="helv", fontsize=9)
+    box = plot(page, (58, 182, 260, 310))
+    caption(page, (54, 290), 320, "Figure 1: Loss over steps, in a paper with ragged edges.")
+    assert iou(box_of(paper.regions()["1"]), box) > 0.9
 
 
 def test_a_figure_over_both_columns(paper: Paper) -> None:
