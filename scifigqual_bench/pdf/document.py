@@ -21,8 +21,8 @@ WHITE = 0.98
 """A colour with no channel below this is paper."""
 SCAN_SHARE = 0.5
 """A page is a picture of itself if images cover more than this share of it."""
-MAX_SIDE = 14_400.0
-"""Points: the longest side of a page that the PDF reference (ISO 32000, annex C) has readers support."""
+MAX_SIDE = 7_200.0
+"""Points: a page with a longer side, 100 inches, is no page of a paper, and rasters of it would fill the memory."""
 MAX_DRAWINGS = 300_000
 """Paths of one page that are kept; a plot of as many points has none that would be missed."""
 _CONTROLS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")

@@ -216,7 +216,8 @@ def _painted(boxes: np.ndarray, page: Page, cell: float, margin: float) -> np.nd
     np.add.at(steps, (y1, x1), 1)
     np.add.at(steps, (y0, x1), -1)
     np.add.at(steps, (y1, x0), -1)
-    return steps.cumsum(axis=0).cumsum(axis=1)[: shape[0], : shape[1]]
+    counts = steps.cumsum(axis=0, dtype=steps.dtype).cumsum(axis=1, dtype=steps.dtype)
+    return counts[: shape[0], : shape[1]]
 
 
 def _joined(boxes: np.ndarray, page: Page) -> np.ndarray:

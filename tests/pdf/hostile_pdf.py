@@ -228,6 +228,7 @@ def _sizes() -> Iterator[Case]:
         "page-tiny": "0 0 0.001 0.001",
     }.items():
         yield Case(name, one_page(content, box=box), any_end, figures=None)
+    yield Case("page-as-large-as-any", one_page(content, box="0 0 7200 7200"), any_end, figures=None, memory_mb=1000)
     yield Case("page-unit-of-a-kilometre", one_page(content, page=b"/UserUnit 1000000"), any_end, figures=None)
     yield Case("page-turned-by-45", one_page(content, page=b"/Rotate 45"), any_end, figures=None)
 
