@@ -308,6 +308,7 @@ def _read_page(page: object, document: Document, number: int) -> Page:
             )
     drawings = _Drawings(frame)
     page.get_cdrawings(extended=True, callback=drawings.take)
+    drawings.finish()
     result.drawings = drawings.found
     if drawings.left_out:
         message = f"{where}: {drawings.left_out:,} paths after the first {MAX_DRAWINGS:,} are left out"
@@ -338,9 +339,24 @@ class _Drawings:
         self.left_out = 0
         self._frame = frame
         self._clips: dict[int, Rect] = {}
+        self._waiting: dict | None = None
 
     def take(self, path: dict) -> None:
         """Take the next path, clip or group; a clip comes, with its depth, before what it holds."""
+        before = self._waiting
+        if before and path["type"] == "s" and before["type"] == "f" and path["items"] == before["items"]:
+            self._waiting = path | before  # one shape, filled and then stroked
+        else:
+            self.finish()
+            self._waiting = path
+
+    def finish(self) -> None:
+        """Keep the path that waits for its stroke."""
+        if self._waiting:
+            self._keep(self._waiting)
+        self._waiting = None
+
+    def _keep(self, path: dict) -> None:
         depth = path["level"]
         self._clips = {level: clip for level, clip in self._clips.items() if level < depth}
         if path["type"] == "clip":
