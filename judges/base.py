@@ -108,6 +108,7 @@ class Response:
         error: What went wrong, for ``error``.
         usage: Token counts, where the backend has them.
         cached: Whether it was answered before: its tokens were spent then, not now.
+        served_model: What the server says answered; an alias such as ``latest`` comes back resolved.
     """
 
     text: str
@@ -115,6 +116,7 @@ class Response:
     error: str | None = None
     usage: Usage = field(default_factory=Usage)
     cached: bool = False
+    served_model: str | None = None
 
 
 class Backend(Protocol):

@@ -22,6 +22,7 @@ class CachedAnswer(Record):
 
     text: str
     usage: Usage
+    served_model: str | None = None
 
 
 class CachedBackend:
@@ -84,7 +85,7 @@ def _read(path: Path) -> Response | None:
         answer = CachedAnswer.model_validate_json(path.read_bytes())
     except (FileNotFoundError, ValidationError):  # a damaged file is asked again and written anew
         return None
-    return Response(answer.text, usage=answer.usage, cached=True)
+    return Response(answer.text, usage=answer.usage, cached=True, served_model=answer.served_model)
 
 
 def _keep(path: Path, request: Request, response: Response) -> None:
@@ -92,5 +93,6 @@ def _keep(path: Path, request: Request, response: Response) -> None:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}")
-    partial.write_text(CachedAnswer(text=response.text, usage=response.usage).model_dump_json(), encoding="utf-8")
+    answer = CachedAnswer(text=response.text, usage=response.usage, served_model=response.served_model)
+    partial.write_text(answer.model_dump_json(), encoding="utf-8")
     os.replace(partial, path)

@@ -117,6 +117,7 @@ def run_judge(
     retry_failed: bool = False,
     price: Price | None = None,
     budget: Budget = Budget(),  # noqa: B008 (frozen)
+    max_failures: int | None = None,
     progress: bool = True,
 ) -> RunManifest:
     """Judge figures and write each row as soon as it is known.
@@ -140,10 +141,12 @@ def run_judge(
         retry_failed: Judge figures again whose row is neither ``ok`` nor ``skipped``.
         price: Of the model's tokens, for the cost in the manifest.
         budget: Where to stop. The calls under way are finished, the manifest says why, and the run can be resumed.
+        max_failures: Stop, as at a budget, after so many figures in a row whose calls failed: a server that is down or
+            refuses every request would fail all others too.
         progress: Whether to show progress on stderr.
 
     Returns:
-        The manifest; its ``finished_at`` is None where the budget stopped the run.
+        The manifest; where the run stopped by itself, its ``finished_at`` is None.
 
     Raises:
         InputError: The folder holds a run of another configuration or a damaged one, two items share an id, or the
@@ -177,7 +180,8 @@ def run_judge(
     manifest = _opened(out_dir, started)
     if retry_failed:
         _set_failed_aside(out_dir)
-    statuses, usage = _resume(out_dir, price)
+    statuses, usage, served = _resume(out_dir, price)
+    failures_in_a_row = 0
     write_manifest(out_dir, manifest)
 
     def judge(batch: list[JudgeItem]) -> list[Prediction]:
@@ -205,11 +209,20 @@ def run_judge(
                 file.flush()
                 statuses[prediction.figure_id] = prediction.status
                 usage = add_usage(usage, prediction.calls, price)
+                served |= _served(prediction)
+                failures_in_a_row = failures_in_a_row + 1 if prediction.status == "api_error" else 0
+                if failures_in_a_row == max_failures:
+                    stopped = f"{max_failures} figures in a row failed, the last one by {prediction.status_reason}"
                 bar.update()
             stopped = stopped or budget.exceeded(usage)
             bar.set_postfix(_failures(statuses.values()), refresh=False)
 
-    ended = {"usage": usage, "stopped": stopped, "status_counts": dict(sorted(Counter(statuses.values()).items()))}
+    ended = {
+        "usage": usage,
+        "served_models": sorted(served),
+        "stopped": stopped,
+        "status_counts": dict(sorted(Counter(statuses.values()).items())),
+    }
     if stopped is None:
         ended |= {"finished_at": _now(), "figures": len(statuses), "predictions_sha256": file_sha256(predictions)}
     manifest = manifest.model_copy(update=ended)
@@ -316,20 +329,26 @@ def read_rows(path: Path) -> Iterator[tuple[bytes, Prediction]]:
             yield line, row
 
 
-def _resume(out_dir: Path, price: Price | None) -> tuple[dict[str, str], RunUsage]:
-    """Status by figure id of the rows that are there, and what they and the rows set aside have used."""
+def _resume(out_dir: Path, price: Price | None) -> tuple[dict[str, str], RunUsage, set[str]]:
+    """Status by figure id of the rows that are there, what they and the rows set aside have used, and who answered."""
     statuses: dict[str, str] = {}
     usage = RunUsage()
+    served: set[str] = set()
     failed = set()
     for line, row in read_rows(out_dir / PREDICTIONS):
         statuses[row.figure_id] = row.status
         usage = add_usage(usage, row.calls, price)
+        served |= _served(row)
         if row.status not in FINAL:
             failed.add(line)
     for line, row in read_rows(out_dir / RETRIED):
         if line not in failed:  # where setting aside was stopped half-way, a row is in both
             usage = add_usage(usage, row.calls, price)
-    return statuses, usage
+    return statuses, usage, served
+
+
+def _served(row: Prediction) -> set[str]:
+    return {call.served_model for call in row.calls if call.served_model}
 
 
 def _set_failed_aside(out_dir: Path) -> None:

@@ -108,6 +108,7 @@ def merge_runs(folders: Sequence[Path], out_dir: Path, figure_ids: Collection[st
             "shard": None,
             "figures": len(places),
             "status_counts": dict(sorted(statuses.items())),
+            "served_models": sorted({name for manifest in found.values() for name in manifest.served_models}),
             "usage": _total([manifest.usage for manifest in found.values()]),
             "started_at": min(manifest.started_at for manifest in found.values()),
             "finished_at": max(manifest.finished_at for manifest in found.values()),

@@ -497,6 +497,7 @@ class CallRecord(Record):
         prompt_sha256: Hash of the request's text.
         image_sha256: Hash of the image bytes that were sent, None when no image was.
         cached: Whether the answer came from the cache, so that its tokens were not spent again.
+        served_model: What the server says answered, where it says so.
     """
 
     role: CallRole
@@ -507,6 +508,7 @@ class CallRecord(Record):
     prompt_sha256: str | None = None
     image_sha256: str | None = None
     cached: bool = False
+    served_model: str | None = None
 
 
 class Prediction(Record):
@@ -570,6 +572,7 @@ class RunManifest(Record):
         control: The blind control that the figures were judged under; None for the real thing.
         shard: ``"i/n"`` for one of n parts of a run, split by paper; None for a whole one.
         usage: Calls, tokens and cost.
+        served_models: What the server said answered, over all calls.
         stopped: Why the run stopped before its end, where it stopped by itself.
     """
 
@@ -597,4 +600,5 @@ class RunManifest(Record):
     control: Control | None = None
     shard: str | None = None
     usage: RunUsage = RunUsage()
+    served_models: list[str] = []
     stopped: str | None = None

@@ -240,14 +240,21 @@ class OpenAIBackend:
             detail = f": {self._told(json.dumps(reply.error))}" if reply.error else ""
             return _Failure(f"the reply has no choices{detail}", transient)
         choice = reply.choices[0]
-        text = self._told(choice.message.content or "", limit=None)
-        used = Usage(prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens)
+        reason: FinishReason = _FINISH_REASONS.get(choice.finish_reason or "", "error")
+        error = None
         if choice.message.refusal:
-            return Response(text, "refusal", self._told(choice.message.refusal), used)
-        reason = _FINISH_REASONS.get(choice.finish_reason or "")
-        if reason is None:
-            return Response(text, "error", f"unexpected finish reason {choice.finish_reason!r}", used)
-        return Response(text, reason, "the content filter cut the answer" if reason == "refusal" else None, used)
+            reason, error = "refusal", self._told(choice.message.refusal)
+        elif reason == "refusal":
+            error = "the content filter cut the answer"
+        elif reason == "error":
+            error = f"unexpected finish reason {choice.finish_reason!r}"
+        return Response(
+            self._told(choice.message.content or "", limit=None),
+            reason,
+            error,
+            Usage(prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens),
+            served_model=reply.model and self._told(reply.model),
+        )
 
     def _status_failure(self, error: APIStatusError) -> _Failure:
         status = error.status_code
@@ -311,6 +318,7 @@ class _Reply(BaseModel):
 
     choices: list[_Choice] | None = None
     usage: _Usage | None = None
+    model: str | None = None
     error: Any = None
 
 

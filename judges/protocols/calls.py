@@ -55,6 +55,7 @@ def _call(request: Request, response: Response) -> Call:
         prompt_sha256=hashlib.sha256(f"{request.system}\n\n{request.user}".encode("utf-8", "replace")).hexdigest(),
         image_sha256=None if image is None else image.sha256,
         cached=response.cached,
+        served_model=response.served_model,
     )
     return Call(request, record, parsed)
 

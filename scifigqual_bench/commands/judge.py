@@ -59,6 +59,9 @@ def add_commands(commands: Any) -> None:
     how.add_argument("--shard", type=_shard, metavar="i/n", help="only the papers of part i of n; see merge")
     how.add_argument("--cache", type=Path, metavar="DIR", help="folder of answers that need not be paid for twice")
     how.add_argument("--seed", type=int, metavar="N", help="of the model's sampling, where the server takes one")
+    how.add_argument(
+        "--max-failures", type=positive, default=25, metavar="N", help="stop after N failures in a row (default 25)"
+    )
     how.add_argument("--dry-run", action="store_true", help="ask nothing; print calls, tokens and cost, estimated")
 
     costs = judge.add_argument_group("costs; a run that stops at its budget can be resumed")
@@ -141,6 +144,7 @@ def _judge(args: argparse.Namespace) -> int:
             retry_failed=args.retry_failed,
             price=price,
             budget=Budget(args.max_tokens_total, args.max_cost),
+            max_failures=args.max_failures,
         )
     return _told(args.out, manifest)
 
@@ -219,7 +223,7 @@ def _told(out: Path, manifest: RunManifest) -> int:
         tokens = f"{usage.prompt_tokens} prompt and {usage.completion_tokens} answer tokens"
         print(f"{usage.calls} calls{cached}, {tokens}{cost}")
     if manifest.stopped:
-        print(f"stopped: {manifest.stopped}; run it again with more to go on", file=sys.stderr)
+        print(f"stopped: {manifest.stopped}; the same command goes on once that is mended", file=sys.stderr)
         return WITH_PROBLEMS
     return OK
 

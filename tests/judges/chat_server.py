@@ -35,7 +35,12 @@ def completion(content: Any, *, finish_reason: Any = "stop", usage: bool = True,
     """A chat completion with one choice."""
     counts = {"prompt_tokens": PROMPT_TOKENS, "completion_tokens": COMPLETION_TOKENS}
     choice = {"index": 0, "message": {"role": "assistant", "content": content, **message}}
-    body = {"id": "x", "object": "chat.completion", "choices": [{**choice, "finish_reason": finish_reason}]}
+    body = {
+        "id": "x",
+        "object": "chat.completion",
+        "model": "m-0324",
+        "choices": [{**choice, "finish_reason": finish_reason}],
+    }
     return Reply({**body, "usage": counts} if usage else body)
 
 

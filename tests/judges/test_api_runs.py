@@ -138,6 +138,7 @@ def test_1200_figures_with_faults_killed_twice_are_judged_once_each(tmp_path: Pa
             completion_tokens=answered * COMPLETION_TOKENS,
             cost=manifest.usage.cost,
         )
+        assert manifest.served_models == ["m-0324"]
         assert manifest.usage.cost == pytest.approx(answered * (PROMPT_TOKENS + 10 * COMPLETION_TOKENS) / 1e6)
 
         before, ill = Counter(asked), False
@@ -187,6 +188,34 @@ def test_a_budget_can_not_be_kept_where_tokens_are_not_told(tmp_path: Path) -> N
     with ChatServer(script) as server:
         assert "can't be kept" in run(tmp_path / "a", server, budget=Budget(max_tokens=10**9)).stopped
         assert run(tmp_path / "b", server).usage.calls_without_usage == 12
+
+
+def test_a_server_that_fails_every_figure_stops_the_run(tmp_path: Path) -> None:
+    with ChatServer(lambda _: failure(400, "temperature is not supported")) as server:
+        manifest = run(tmp_path, server, 100, max_failures=10)
+        assert manifest.stopped == (
+            "10 figures in a row failed, the last one by direct call: HTTP 400: temperature is not supported"
+        )
+        assert manifest.finished_at is None and 10 <= len(rows(tmp_path)) <= 10 + 8
+        server.script = good
+        assert run(tmp_path, server, 100, retry_failed=True, max_failures=10).status_counts == {"ok": 100}
+
+
+def test_scattered_failures_do_not_stop_a_run(tmp_path: Path) -> None:
+    with ChatServer(lambda request: good(request) if number(request) % 2 else failure(400)) as server:
+        manifest = run(tmp_path, server, 40, max_failures=20)
+    assert manifest.status_counts == {"api_error": 20, "ok": 20}
+
+
+def test_the_manifest_says_which_models_answered_over_all_sittings(tmp_path: Path) -> None:
+    def script(request: dict[str, Any]) -> Reply:
+        return Reply({**good(request).body, "model": names[len(server.requests) > 3]})
+
+    names = {False: "m-0324", True: "m-0512"}
+    with ChatServer(script) as server:
+        run(tmp_path, server, budget=Budget(max_tokens=1))
+        manifest = run(tmp_path, server)
+    assert manifest.served_models == ["m-0324", "m-0512"]
 
 
 def test_a_key_that_is_refused_half_way_ends_the_run_and_keeps_what_was_judged(tmp_path: Path) -> None:
