@@ -136,10 +136,10 @@ def explain(path: Path, out: str | os.PathLike[str], *, ocr: OcrEngine | None = 
         write_page(out, _rendered(report, None, [], [], Counter()))
         return
     panels = [_panel(candidate, analysis) for candidate in analysis.candidates]
-    drawing = _Drawing(analysis)
+    overlay = Overlay(analysis)
     title = paper_title(analysis.document)
-    counts = Counter(shape.layer for shapes in drawing.shapes.values() for shape in shapes)
-    write_page(out, _rendered(report, title, panels, _pages(path, analysis, drawing, panels), counts))
+    counts = Counter(shape.layer for shapes in overlay.shapes.values() for shape in shapes)
+    write_page(out, _rendered(report, title, panels, _pages(path, analysis, overlay, panels), counts))
 
 
 def _rendered(
@@ -162,7 +162,7 @@ def _rendered(
     )
 
 
-def _pages(path: Path, analysis: PaperAnalysis, drawing: _Drawing, panels: Sequence[FigurePanel]) -> Iterator[PageView]:
+def _pages(path: Path, analysis: PaperAnalysis, overlay: Overlay, panels: Sequence[FigurePanel]) -> Iterator[PageView]:
     """The pages one after the other, so that only one image is held at a time."""
     texts = list(enumerate(analysis.paragraphs, start=1))
     with open_pdf(path) as pdf:
@@ -174,7 +174,7 @@ def _pages(path: Path, analysis: PaperAnalysis, drawing: _Drawing, panels: Seque
                 height=page.height,
                 image=image,
                 fault=fault,
-                shapes=drawing.shapes[page.number],
+                shapes=overlay.shapes[page.number],
                 figures=[panel for panel in panels if panel.candidate.caption.page == page.number],
                 texts=[(place, text) for place, text in texts if text.page == page.number],
                 problems=[problem for problem in analysis.problems if problem.page == page.number],
@@ -225,7 +225,7 @@ def _panel(candidate: Candidate, analysis: PaperAnalysis) -> FigurePanel:
 
 
 @dataclass
-class _Drawing:
+class Overlay:
     """What is drawn over each page.
 
     Attributes:
@@ -289,14 +289,14 @@ class _Drawing:
         for text in self.analysis.paragraphs:
             if text.kind not in CITING_KINDS:
                 continue
-            bound = bind_citations([text], list(first))
-            resolved: set[str] = set()
-            for number, citations in bound.citations.items():
-                for mention in (mention for citation in citations for mention in citation.mentions):
-                    resolved.add(mention)
-                    self._draw_link(text, mention, first[number], citations[0].kind or "")
-            for mention in dict.fromkeys(m.text for m in find_mentions(text.text)):
-                if bound.problems and mention not in resolved:
+            claims: Counter[str] = Counter()
+            for number, citations in bind_citations([text], list(first)).citations.items():
+                for citation in citations:
+                    claims.update(citation.mentions)
+                    for mention in citation.mentions:
+                        self._draw_link(text, mention, first[number], citation.kind or "")
+            for mention, names in {m.text: len(m.numbers) for m in find_mentions(text.text)}.items():
+                if claims[mention] < names:
                     page, box = self._place_of(text, mention)
                     note = f"{mention}: no figure of this number was found"
                     self._add("dangling", page, box, note, label=f"{mention}?")

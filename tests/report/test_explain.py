@@ -12,7 +12,7 @@ import pytest
 
 from scifigqual_bench.pdf.extract import analyse_paper, extract_paper
 from scifigqual_bench.records import PaperMeta
-from scifigqual_bench.report.explain import LAYERS, _Drawing, explain
+from scifigqual_bench.report.explain import LAYERS, Overlay, explain
 from scifigqual_bench.samples.make import SampleSet
 from tests.pdf.hostile_pdf import GRAPHIC, SCRIPT, bars, honest, one_page, rotated, written
 from tests.pdf.made_pdf import FULL, LEFT, RIGHT, Paper, caption, prose
@@ -102,18 +102,29 @@ def test_a_figure_that_is_missing_shows(incomplete: Path):
 
 
 def test_mentions_are_drawn_where_they_are_printed(incomplete: Path):
-    drawing = _Drawing(analyse_paper(incomplete, "p"))
+    overlay = Overlay(analyse_paper(incomplete, "p"))
     with pymupdf.open(incomplete) as pdf:
         for number, layer, text in ((1, "link", "Figure 1"), (1, "dangling", "Figure 7"), (2, "link", "Figure 1")):
-            (shape,) = [shape for shape in drawing.shapes[number] if shape.layer == layer]
+            (shape,) = [shape for shape in overlay.shapes[number] if shape.layer == layer]
             box = pymupdf.Rect(*(float(v) for v in re.findall(r"[\d.]+", shape.outline)[:2]), 0, 0)
             distance = min(abs(box.x0 - hit.x0) + abs(box.y0 - hit.y0) for hit in pdf[number - 1].search_for(text))
             assert distance < 8, (number, text)
-    (here,) = [shape for shape in drawing.shapes[1] if shape.layer == "link"]
-    (away,) = [shape for shape in drawing.shapes[2] if shape.layer == "link"]
+    (here,) = [shape for shape in overlay.shapes[1] if shape.layer == "link"]
+    (away,) = [shape for shape in overlay.shapes[2] if shape.layer == "link"]
     assert (here.label, "L" in here.outline) == ("→ Figure 1", True)
     assert (away.label, "L" in away.outline) == ("→ Figure 1, p. 1", False)
     assert here.target == away.target == "figure-1"
+
+
+def test_a_list_with_one_missing_figure_is_linked_and_marked(tmp_path: Path):
+    paper = Paper(tmp_path / "p.pdf")
+    page = paper.page()
+    top = prose(page, FULL, 60, 6, "Compare Figures 1 and 8 with each other, for")
+    bars(page, (150, top + 20, 450, top + 200))
+    caption(page, FULL, top + 210, "Figure 1: What is shown here, in the words of a caption.")
+    paper.pdf.save(paper.path)
+    layers = [shape.layer for shape in Overlay(analyse_paper(paper.path, "p")).shapes[1]]
+    assert (layers.count("link"), layers.count("dangling")) == (1, 1)
 
 
 def test_paragraphs_are_numbered_across_columns(tmp_path: Path):
@@ -122,7 +133,7 @@ def test_paragraphs_are_numbered_across_columns(tmp_path: Path):
     for edges in (LEFT, RIGHT):
         prose(page, edges, 60, 40, "A column of text.")
     paper.pdf.save(paper.path)
-    shapes = [s for s in _Drawing(analyse_paper(paper.path, "p")).shapes[1] if s.place is not None]
+    shapes = [s for s in Overlay(analyse_paper(paper.path, "p")).shapes[1] if s.place is not None]
     places = [(shape.place, shape.at[0] > 300) for shape in shapes]
     assert places == sorted(places)
     assert {right for _, right in places} == {False, True}
@@ -130,9 +141,9 @@ def test_paragraphs_are_numbered_across_columns(tmp_path: Path):
 
 def test_nothing_printed_is_forgotten(sample: Path):
     analysis = analyse_paper(sample, "p")
-    drawing = _Drawing(analysis)
+    overlay = Overlay(analysis)
     for page in analysis.document.pages:
-        boxes = [[float(v) for v in re.findall(r"-?[\d.]+", s.outline)[:4]] for s in drawing.shapes[page.number]]
+        boxes = [[float(v) for v in re.findall(r"-?[\d.]+", s.outline)[:4]] for s in overlay.shapes[page.number]]
         for line in page.lines:
             x, y = (line.bbox[0] + line.bbox[2]) / 2, (line.bbox[1] + line.bbox[3]) / 2
             assert any(x0 - 1 <= x <= x1 + 1 and y0 - 1 <= y <= y1 + 1 for x0, y0, x1, y1 in boxes), line.text
