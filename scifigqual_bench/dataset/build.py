@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import fcntl
+import glob
 import json
 import shutil
 from collections import Counter, defaultdict
@@ -43,6 +44,10 @@ SHOWN = 20
 
 class BuildError(InputError):
     """A build that can't start, or has nothing to write."""
+
+
+class NoFigureError(BuildError):
+    """All papers were read and none has a figure to write."""
 
 
 @dataclass(frozen=True)
@@ -172,22 +177,24 @@ def build_dataset(
         CorpusError: The machine, not a PDF, ended the reading; what is finished stays staged.
     """
     check_target(out, overwrite=overwrite)
+    if jsonl is not None and jsonl.is_dir():
+        raise BuildError([f"{jsonl}: is a folder; --jsonl names a file"])
     meta, rated = _read_tables(papers, ratings)
     extract = extract or PaperExtractor()
     staging = Staging(out.absolute().with_name(f".{out.absolute().name}.staging"), extract.identity, limits or Limits())
-    with _locked(staging.folder, out):
-        plan, absent = _plan(pdfs, meta)
-        jobs = [entry for entry in plan if isinstance(entry, Job)]
-        if executor is None:
-            _read_papers(jobs, staging, extract, workers or default_workers(), progress)
-        else:
-            _have_read(jobs, staging, extract, executor)
-        try:
+    try:
+        with _locked(staging.folder, out):
+            plan, absent = _plan(pdfs, meta)
+            jobs = [entry for entry in plan if isinstance(entry, Job)]
+            if executor is None:
+                _read_papers(jobs, staging, extract, workers or default_workers(), progress)
+            else:
+                _have_read(jobs, staging, extract, executor)
             result = _write(plan, absent, staging, out, rated, ratings, jsonl, progress)
-        except BuildError:  # no figure in any paper: nothing to go on with
-            shutil.rmtree(staging.folder)
-            raise
+    except NoFigureError:  # nothing to go on with
         shutil.rmtree(staging.folder)
+        raise
+    shutil.rmtree(staging.folder)
     return result
 
 
@@ -197,8 +204,8 @@ def _locked(folder: Path, out: Path) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as handle:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # goes with the process, however it ends
-        except BlockingIOError:
+            fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # goes with this process, and is not its children's
+        except (BlockingIOError, PermissionError):
             raise BuildError([f"{out}: another build of this folder is at work"]) from None
         _clear_leftovers(out.absolute())
         yield
@@ -206,12 +213,13 @@ def _locked(folder: Path, out: Path) -> Iterator[None]:
 
 def _clear_leftovers(out: Path) -> None:
     """Remove half-written folders of a killed build; one killed between two renames gets its old folder back."""
-    for old in out.parent.glob(f".{out.name}.old-*"):
+    name = glob.escape(out.name)
+    for old in out.parent.glob(f".{name}.old-*"):
         if out.exists():
             shutil.rmtree(old)
         else:
             old.rename(out)
-    for partial in out.parent.glob(f".{out.name}.partial-*"):
+    for partial in out.parent.glob(f".{name}.partial-*"):
         shutil.rmtree(partial)
 
 
@@ -279,7 +287,7 @@ def _plan(pdfs: Sequence[Path], meta: dict[str, PaperMeta]) -> tuple[list[Job | 
     by_hash: dict[str, Path] = {}
     for pdf in pdfs:
         paper = meta.get(pdf.stem, PaperMeta(paper_id=pdf.stem))
-        digest = sha256_of(pdf) if pdf.is_file() and pdf.stat().st_size else None
+        digest = _digest(pdf)
         if paper.paper_id in by_id:
             text = f"{pdf}: paper id {paper.paper_id!r} is that of {by_id[paper.paper_id]} too; give ids in --papers"
             plan.append(failed(pdf, paper.paper_id, Problem(code="paper-id-repeated", message=text)))
@@ -326,9 +334,10 @@ def _write(
                     bar.update()
             unplaced = _unplaced(run)
         if not any(writer.rows for writer in writers.values()):
-            raise BuildError(["no figure was found; nothing is written", *_first_problems(problems)])
+            raise NoFigureError(["no figure was found; nothing is written", *_first_problems(problems)])
         _finish(stage, out.absolute().name, writers, run)
     if jsonl is not None:
+        jsonl.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(rows.path, jsonl)
     return BuildResult(
         out=out,
@@ -362,6 +371,14 @@ def _add(extraction: Extraction, writers: dict[str, SplitWriter], run: _Run) -> 
             run.dropped_rated[drop.figure_id] = drop
         if drop.bbox is not None:
             run.rows.add(_plain_row(drop))
+
+
+def _digest(pdf: Path) -> str | None:
+    """The file's hash; None where it is missing, empty or can't be read, which its report will tell."""
+    try:
+        return sha256_of(pdf) if pdf.stat().st_size else None
+    except OSError:
+        return None
 
 
 def _with_ratings(figure: Figure, run: _Run) -> Figure:

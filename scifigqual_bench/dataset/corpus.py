@@ -31,8 +31,8 @@ from scifigqual_bench.dataset.staging import Job, Limits, Staging
 from scifigqual_bench.pdf.extract import failed
 from scifigqual_bench.records import Problem
 
-PRELOADED = ("scifigqual_bench.dataset.build", "scifigqual_bench.features.extract")
-"""What a worker, and a script that starts a build, would import again for every PDF."""
+PRELOADED = "scifigqual_bench.dataset.build"
+"""What a worker, and a script that starts a build, would import again for every PDF; an extractor adds its own."""
 NOT_STAGED = os.EX_IOERR
 """Exit code of a process that read its PDF and could not stage the result: no fault of the PDF."""
 SERVER_LOST = 255
@@ -69,7 +69,7 @@ def extract_corpus(jobs: Iterable[Job], staging: Staging, extract: Extractor, *,
         CorpusError: Processes can't be started, results can't be staged, or the run was stopped from outside.
     """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(list(PRELOADED))
+    context.set_forkserver_preload([PRELOADED, *extract.modules])  # of a first run, for one server serves all
     _try_start(context, extract)
     waiting = iter(jobs)
     running: dict[int, tuple[ForkServerProcess, Job]] = {}

@@ -27,6 +27,11 @@ class Extractor(Protocol):
         """All that the results depend on beside the PDF and its metadata: settings, engines, versions."""
         ...
 
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """What is worth importing once instead of for every PDF."""
+        ...
+
     def __call__(self, pdf: Path, meta: PaperMeta) -> Extraction:
         """Read one PDF; its faults are the report's status."""
         ...
@@ -52,6 +57,16 @@ class PaperExtractor:
         """
         engine = self._ocr()
         return json.dumps([self.features, engine.name if engine else None, code_version()])
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """PyMuPDF and, where it is used, OCR.
+
+        Importing ``pymupdf`` may make the onnxruntime sessions of its layout model. Their threads do not survive the
+        fork of a worker: one that runs that model must make sessions of its own.
+        """
+        measuring = () if self.features == "none" else ("scifigqual_bench.features.extract",)
+        return ("pymupdf", *measuring, *(("rapidocr",) if self.features == "rapidocr" else ()))
 
     def _ocr(self) -> OcrEngine | None:
         """What reads text in images and on scanned pages; None where no image is measured."""

@@ -28,6 +28,7 @@ class StandIn:
     calls: Path | None = None
     held: tuple[str, Path] | None = None
     identity: str = "stand-in"
+    modules: tuple[str, ...] = ()
 
     def __call__(self, pdf: Path, meta: PaperMeta) -> Extraction:
         if self.calls is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import select
@@ -144,6 +143,7 @@ def distributed() -> ModuleType:
     return pytest.importorskip(name, reason="needs datatrove (extra distributed)", exc_type=ImportError)
 
 
+@pytest.mark.slow
 def test_a_killed_task_of_an_executor_is_run_again(tmp_path: Path, root: Path, distributed: ModuleType):
     """One of three local tasks is killed at its second paper; the next start reads what is left, and nothing twice."""
     pdfs = make_pdfs(tmp_path / "pdfs", *papers(7), "killed")
@@ -181,6 +181,7 @@ exec "$@"
 """
 
 
+@pytest.mark.slow
 def test_slurm_gets_tasks_that_read_the_papers(
     tmp_path: Path, root: Path, distributed: ModuleType, monkeypatch: pytest.MonkeyPatch
 ):
@@ -261,15 +262,12 @@ def test_equal_bytes_are_read_once(tmp_path: Path):
     assert codes(tmp_path / "out")["paper-02"] == ("failed", "pdf-duplicate")
 
 
-def test_two_builds_of_one_folder_do_not_meet(tmp_path: Path):
-    pdfs, out = make_pdfs(tmp_path / "pdfs", "paper"), tmp_path / "out"
-    (tmp_path / ".out.staging").mkdir()
-    with (tmp_path / ".out.staging" / "lock").open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+def test_two_builds_of_one_folder_do_not_meet(tmp_path: Path, root: Path):
+    pdfs = make_pdfs(tmp_path / "pdfs", "paper")
+    with held_build(tmp_path, root, "paper") as build:
         with pytest.raises(BuildError, match="another build of this folder"):
-            build_dataset(pdfs, out, extract=StandIn())
-    build_dataset(pdfs, out, extract=StandIn())
-    assert DatasetFolder(out).count() == 1
+            build_dataset(pdfs, tmp_path / "out", extract=StandIn())
+        os.kill(build, signal.SIGKILL)
 
 
 def test_a_build_killed_between_two_renames_gives_the_old_folder_back(tmp_path: Path):
