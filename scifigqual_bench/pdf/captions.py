@@ -268,7 +268,7 @@ def _grow(page: PageLayout, start: int, others: set[int]) -> list[int]:
     below = [
         box[i, 1] for i in others if box[i, 1] > first[3] - 1 and min(box[i, 2], first[2]) > max(box[i, 0], first[0])
     ]
-    below += [r for r in page.rules_between(first[0], first[2]) if r > first[3] - 1]
+    below += [rule[1] for rule in page.rules_between(first[0], first[2]) if rule[1] > first[3] - 1]
     middle = (box[:, 1] + box[:, 3]) / 2
     usable = (
         (page.roles != Role.FURNITURE)

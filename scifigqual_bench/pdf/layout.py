@@ -87,13 +87,14 @@ class PageLayout:
         """A box of the upright page, on the page as printed."""
         return _turned(box, -self.turn % 4, self.page.width, self.page.height)
 
-    def rules_between(self, left: float, right: float) -> list[float]:
-        """Heights of the horizontal rules that run under (nearly) all of an interval."""
-        return [
-            (y0 + y1) / 2
+    def rules_between(self, left: float, right: float) -> list[Rect]:
+        """The horizontal rules that run under (nearly) all of an interval, from top to bottom."""
+        rules = [
+            (x0, y0, x1, y1)
             for x0, y0, x1, y1 in (drawing.bbox for drawing in self.drawings)
             if y1 - y0 < RULE and x1 - x0 > 20 and min(x1, right) - max(x0, left) > 0.8 * (right - left)
         ]
+        return sorted(rules, key=lambda rule: rule[1])
 
     def column_of(self, box: Rect) -> Column:
         """The narrowest column that holds a box, else the widest one stretched over it; the page if it has no text."""

@@ -53,7 +53,8 @@ class Region:
         bbox: The graphic without its caption, in PDF points from the page's top left corner.
         turn: Quarter turns clockwise that bring the graphic upright: 0, and 1 or 3 on a page printed sideways.
         method: ``graphics-above-caption``, ``text-below-caption`` and so on: what was found, and on which side.
-        confidence: 0..1, a rank of trust, not a probability.
+        confidence: 0..1, a rank of trust, not a probability: pictures over rules over loose words, and less for a side
+            on which the paper does not usually set its graphics.
         subcaptions: Whether there are captions of single panels, such as "(a) Loss"; they are part of the box.
     """
 
@@ -87,12 +88,14 @@ class _Cluster:
 
 @dataclass
 class _Claim:
-    """A caption, the strips where its graphic may be, what bounds them, the side that was chosen, and what it got."""
+    """A caption, the strips where its graphic may be, what bounds them, the side that was chosen, whether it is
+    the usual one of the paper, and what it got."""
 
     caption: Caption
     zones: dict[Side, Rect]
     barriers: np.ndarray
     side: Side = "above"
+    usual: bool = True
     clusters: list[_Cluster] = field(default_factory=list)
 
 
@@ -163,21 +166,33 @@ def _graphics(page: PageLayout, fixed: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def _frames(page: PageLayout, captions: Sequence[Caption]) -> np.ndarray:
-    """Boxes that hold text of their own: pictures, rectangles, and algorithms between their rules."""
+    """Boxes that hold text of their own: pictures, rectangles, and what stands between the two rules of a float."""
     limit = 0.6 * page.page.height
     boxes = [d.bbox for d in page.drawings if d.shows] + page.page.images
     frames = np.array(boxes, dtype=float).reshape(-1, 4)
     size = frames[:, 2:] - frames[:, :2]
     frames = frames[(size[:, 1] > 24) & (size[:, 1] < limit) & (size[:, 0] > 40)]
-    listings = []
-    for caption in captions:
-        if caption.kind in ("algorithm", "listing"):
-            x0, _, x1, y1 = caption.bbox
-            rules = sorted(rule for rule in page.rules_between(x0, x1) if rule > y1 - 1)
-            if len(rules) >= 2:
-                left, right = page.column_of(caption.bbox)
-                listings.append((left - 2 * EDGE, rules[0], right + 2 * EDGE, rules[1]))
-    return np.concatenate([frames, np.array(listings, dtype=float).reshape(-1, 4)])
+    ruled = [box for caption in captions if (box := _between_rules(page, caption)) and box[3] - box[1] < limit]
+    return np.concatenate([frames, np.array(ruled, dtype=float).reshape(-1, 4)])
+
+
+def _between_rules(page: PageLayout, caption: Caption) -> Rect | None:
+    """What the two rules next to a caption enclose: an algorithm below it, a text above the caption of a figure."""
+    x0, y0, x1, y1 = caption.bbox
+    rules = page.rules_between(x0, x1)
+    if caption.kind in ("algorithm", "listing"):
+        pair = [rule for rule in rules if rule[1] > y1 - 1][:2]
+    elif caption.kind == "figure":
+        pair = [rule for rule in rules if rule[3] < y0 + 1][-2:]
+        near = len(pair) == 2 and y0 - pair[1][3] < REACH
+        if not near or abs(pair[0][0] - pair[1][0]) + abs(pair[0][2] - pair[1][2]) > EDGE:
+            return None
+    else:
+        return None
+    if len(pair) < 2:
+        return None
+    left, right = page.column_of(caption.bbox)
+    return left - 2 * EDGE, pair[0][1], right + 2 * EDGE, pair[1][3]
 
 
 def _inside_any(boxes: np.ndarray, frames: np.ndarray) -> np.ndarray:
@@ -375,10 +390,12 @@ def _settle(claims: Sequence[_Claim], clusters: Sequence[_Cluster], habits: dict
         near: dict[Side, list[_Cluster]] = {s: _near(claim.zones[s], s, clusters) for s in ("above", "below")}
         fits = {side: _fit(kind, near[side]) for side in near}
         if max(fits.values()) < 1.0 and any(_beside(claim, c) for c in clusters):
-            claim.side, claim.clusters = "beside", [c for c in clusters if _beside(claim, c)]
+            claim.side, claim.usual = "beside", False
+            claim.clusters = [c for c in clusters if _beside(claim, c)]
             continue
         lead = {"above": habits[kind], "below": -habits[kind]}
         claim.side = max(fits, key=lambda side: (fits[side] > 0, fits[side] + lead[side]))
+        claim.usual = lead[claim.side] >= 0
         claim.clusters = near[claim.side]
     for i, one in enumerate(claims):
         for two in claims[i + 1 :]:
@@ -456,7 +473,7 @@ def _region(claim: _Claim, page: PageLayout, loose: Sequence[_Cluster]) -> Regio
         bbox=page.as_printed(tuple(float(v) for v in box)),
         turn=page.turn,
         method=f"{method}-{side}-caption",
-        confidence={"graphics": 0.9, "rules": 0.7, "text": 0.5}[method],
+        confidence=round({"graphics": 0.9, "rules": 0.7, "text": 0.5}[method] - (0.0 if claim.usual else 0.2), 2),
         subcaptions=any(_SUBCAPTION.match(line.text) and _overlap(line.bbox, box) for line in page.page.lines),
     )
 

@@ -173,6 +173,18 @@ def test_a_figure_made_of_text_in_a_frame(paper: Paper) -> None:
     assert iou(box_of(paper.regions()["1"]), (56, 60, 295, 170)) > 0.95
 
 
+def test_a_figure_made_of_text_like_the_papers_own_between_rules(paper: Paper) -> None:
+    page = paper.page()
+    prose(page, LEFT, 54, 10)
+    for y in (190, 258):
+        page.draw_line((54, y), (297, y), width=0.6)
+    prose(page, LEFT, 194, 5)
+    caption(page, LEFT, 266, "Figure 1: An example, set in the type of the paper.")
+    prose(page, LEFT, 300, 35)
+    prose(page, RIGHT, 54, 55)
+    assert iou(box_of(paper.regions()["1"]), (54, 190, 297, 258)) > 0.95
+
+
 def test_a_figure_made_of_words_alone(paper: Paper) -> None:
     page = paper.page()
     for k, row in enumerate(
