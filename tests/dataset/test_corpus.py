@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
+import pymupdf
 import pytest
 
 from scifigqual_bench.dataset.build import BuildError, build_dataset, list_pdfs
@@ -22,6 +23,7 @@ from scifigqual_bench.dataset.folder import DatasetFolder
 from scifigqual_bench.dataset.staging import Job, Limits, Staging
 from scifigqual_bench.records import PaperMeta
 from tests.dataset.stand_ins import StandIn, one_figure
+from tests.factory import png
 
 QUICK = Limits(seconds=0.5, megabytes=200)
 
@@ -79,6 +81,20 @@ def test_the_bytes_do_not_depend_on_the_number_of_workers(tmp_path: Path):
         built.append((content(out), rows.read_bytes()))
     assert built[0] == built[1] == built[2]
     assert [row.paper_id for row in DatasetFolder(out).records()] == papers(5)
+
+
+def test_a_real_pdf_over_its_memory_is_told_so(tmp_path: Path, root: Path):
+    """By the command, in a process of its own: its workers start with PyMuPDF loaded."""
+    with pymupdf.open() as document:
+        page = document.new_page()
+        page.insert_image((72, 72, 540, 640), stream=png("a figure as large as the page", (3000, 3600)))
+        page.insert_text((72, 670), "Figure 1: A picture of some ten million pixels.")
+        document.save(tmp_path / "large.pdf")
+    argv = ["--pdfs", tmp_path / "large.pdf", "--out", tmp_path / "out"]
+    argv += ["--features", "none", "--workers", "1", "--memory-per-pdf", "1"]
+    done = subprocess.run([sys.executable, root / "build_dataset.py", *argv], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "no figure was found" in done.stderr and "needs more than 1 MB" in done.stderr
 
 
 BUILD = """
