@@ -92,6 +92,9 @@ class Budget:
         return None
 
 
+UNLIMITED = Budget()
+
+
 def add_usage(usage: RunUsage, calls: Iterable[CallRecord], price: Price | None) -> RunUsage:
     """The usage with more calls in it.
 

@@ -28,7 +28,7 @@ from tqdm import tqdm
 from scifigqual_bench import __version__
 from scifigqual_bench.errors import InputError
 from scifigqual_bench.judges.base import Backend, ConcurrentBackend
-from scifigqual_bench.judges.costs import Budget, Price, add_usage
+from scifigqual_bench.judges.costs import UNLIMITED, Budget, Price, add_usage
 from scifigqual_bench.judges.measure import Measurements
 from scifigqual_bench.judges.payload import JudgeItem
 from scifigqual_bench.judges.prompts import prompt_hashes
@@ -116,7 +116,7 @@ def run_judge(
     shard: str | None = None,
     retry_failed: bool = False,
     price: Price | None = None,
-    budget: Budget = Budget(),  # noqa: B008 (frozen)
+    budget: Budget = UNLIMITED,
     max_failures: int | None = None,
     progress: bool = True,
 ) -> RunManifest:
@@ -217,6 +217,8 @@ def run_judge(
             stopped = stopped or budget.exceeded(usage)
             bar.set_postfix(_failures(statuses.values()), refresh=False)
 
+    if stopped and next(todo, None) is None:
+        stopped = None  # it was the last figure that reached the limit
     ended = {
         "usage": usage,
         "served_models": sorted(served),

@@ -172,6 +172,14 @@ def test_a_budget_of_tokens_stops_cleanly_and_the_run_goes_on_with_more(tmp_path
     assert manifest.usage.prompt_tokens == 12 * PROMPT_TOKENS and len(server.requests) == 12
 
 
+def test_a_budget_that_the_last_figure_reaches_is_enough(tmp_path: Path) -> None:
+    with ChatServer() as server:
+        manifest = run(tmp_path, server, budget=Budget(max_tokens=12 * TOKENS))
+        assert manifest.stopped is None and manifest.finished_at is not None
+        assert run(tmp_path, server, budget=Budget(max_tokens=1)).stopped is None
+    assert len(server.requests) == 12
+
+
 def test_a_budget_of_money(tmp_path: Path) -> None:
     price = Price(prompt=1000.0, completion=0.0)
     with ChatServer() as server:
@@ -248,6 +256,31 @@ def test_an_interrupt_ends_the_run_at_once_and_leaves_a_valid_file(tmp_path: Pat
         assert read_predictions(tmp_path / PREDICTIONS).errors == []
         server.script = good
         assert run(tmp_path, server).status_counts == {"ok": 12}
+
+
+def test_ctrl_c_ends_a_process_whose_server_hangs(tmp_path: Path, root: Path) -> None:
+    running: list[subprocess.Popen[bytes]] = []
+
+    def script(request: dict[str, Any]) -> Reply:
+        if len(server.requests) == 40:
+            running[0].send_signal(signal.SIGINT)
+        return good(request) if len(server.requests) <= 10 else Reply(hang=True)
+
+    with ChatServer(script) as server:
+        command = [
+            sys.executable,
+            "-c",
+            textwrap.dedent(SCRIPT.replace("16", "40")),
+            str(tmp_path),
+            server.url,
+            "go on",
+        ]
+        environment = {**os.environ, "PYTHONPATH": "."}
+        running.append(subprocess.Popen(command, cwd=root, env=environment, stderr=subprocess.PIPE))
+        _, told = running[0].communicate(timeout=60)
+    assert running[0].returncode == -signal.SIGINT and b"KeyboardInterrupt" in told
+    assert {row.status for row in rows(tmp_path)} <= {"ok"}
+    assert read_manifest(tmp_path).finished_at is None
 
 
 def test_the_agents_calls_of_many_figures_run_together(tmp_path: Path) -> None:
