@@ -88,8 +88,15 @@ class _Cluster:
 
 @dataclass
 class _Claim:
-    """A caption, the strips where its graphic may be, what bounds them, the side that was chosen, whether it is
-    the usual one of the paper, and what it got."""
+    """What a caption may have, and what it got.
+
+    Attributes:
+        zones: The strips in which its graphic may lie, by side.
+        barriers: (n, 4) boxes of the lines of text that bound them.
+        side: The side that was chosen.
+        usual: Whether the paper usually sets its graphics on that side.
+        clusters: What it got.
+    """
 
     caption: Caption
     zones: dict[Side, Rect]
@@ -118,14 +125,16 @@ def find_regions(
         order = [k for k, caption in enumerate(captions) if caption.page == page.page.number]
         here = [replace(captions[k], bbox=page.upright(captions[k].bbox)) for k in order]
         if here:
-            claims = [_claim(page, caption, here) for caption in here]
-            pages.append((page, order, _clusters(page, here), claims))
+            own, body = _running_text(page, here)
+            claims = [_claim(page, caption, here, body) for caption in here]
+            pages.append((page, order, _clusters(page, own | body), claims))
     habits = _habits([(clusters, claims) for _, _, clusters, claims in pages])
     found: list[Region | Problem | None] = [None] * len(captions)
     for page, order, clusters, claims in pages:
         clusters = _divided(clusters, claims, habits)
         _settle(claims, clusters, habits)
-        loose = [c for c in clusters if not any(c in claim.clusters for claim in claims)]
+        owned = {id(cluster) for claim in claims for cluster in claim.clusters}
+        loose = [cluster for cluster in clusters if id(cluster) not in owned]
         for k, claim in zip(order, claims, strict=True):
             found[k] = _region(claim, page, loose)
     return found
@@ -134,12 +143,17 @@ def find_regions(
 # --- clusters ---------------------------------------------------------------------------------------------------------
 
 
-def _clusters(page: PageLayout, captions: Sequence[Caption]) -> list[_Cluster]:
-    """All that may be part of a float on a page, joined to clusters."""
-    in_caption = np.zeros(len(page.page.lines), dtype=bool)
-    in_caption[[i for caption in captions for i in caption.lines]] = True
-    frames = _frames(page, captions)
-    fixed = in_caption | ((page.roles != Role.OTHER) & ~_inside_any(page.boxes, frames))
+def _running_text(page: PageLayout, captions: Sequence[Caption]) -> tuple[np.ndarray, np.ndarray]:
+    """Which lines of a page are of captions, and which others can't be part of a float: two masks."""
+    own = np.zeros(len(page.page.lines), dtype=bool)
+    own[[i for caption in captions for i in caption.lines]] = True
+    body = (page.roles != Role.OTHER) & ~own
+    body[body] = ~_inside_any(page.boxes[body], _frames(page, captions))
+    return own, body
+
+
+def _clusters(page: PageLayout, fixed: np.ndarray) -> list[_Cluster]:
+    """All that may be part of a float on a page, joined to clusters; ``fixed`` masks the lines that may not."""
     text = page.boxes[~fixed]
     graphics, rules = _graphics(page, page.boxes[fixed])
     boxes = np.concatenate([graphics, rules, text])
@@ -196,11 +210,16 @@ def _between_rules(page: PageLayout, caption: Caption) -> Rect | None:
 
 
 def _inside_any(boxes: np.ndarray, frames: np.ndarray) -> np.ndarray:
-    if len(frames) == 0 or len(boxes) == 0:
-        return np.zeros(len(boxes), dtype=bool)
-    inside = (frames[None, :, :2] - 1 <= boxes[:, None, :2]).all(axis=2)
-    inside &= (boxes[:, None, 2:] <= frames[None, :, 2:] + 1).all(axis=2)
-    return inside.any(axis=1)
+    """Which boxes lie in a frame."""
+    inside = np.zeros(len(boxes), dtype=bool)
+    for x0, y0, x1, y1 in np.unique(np.round(frames), axis=0):
+        inside |= (
+            (boxes[:, 0] >= x0 - 1.5)
+            & (boxes[:, 1] >= y0 - 1.5)
+            & (boxes[:, 2] <= x1 + 1.5)
+            & (boxes[:, 3] <= y1 + 1.5)
+        )
+    return inside
 
 
 def _covered(boxes: np.ndarray, lines: np.ndarray, page: Page) -> np.ndarray:
@@ -246,13 +265,10 @@ def _joined(boxes: np.ndarray, page: Page) -> np.ndarray:
 # --- zones ------------------------------------------------------------------------------------------------------------
 
 
-def _claim(page: PageLayout, caption: Caption, captions: Sequence[Caption]) -> _Claim:
-    """The strips in which a caption's graphic may lie, by side, and the lines that bound them."""
-    own = np.zeros(len(page.page.lines), dtype=bool)
-    own[[i for c in captions for i in c.lines]] = True
-    fixed = (page.roles != Role.OTHER) & ~own & ~_inside_any(page.boxes, _frames(page, captions))
-    captions_here = np.array([c.bbox for c in captions if c is not caption], dtype=float).reshape(-1, 4)
-    barriers = np.concatenate([page.boxes[fixed], captions_here])
+def _claim(page: PageLayout, caption: Caption, captions: Sequence[Caption], body: np.ndarray) -> _Claim:
+    """The strips in which a caption's graphic may lie, by side, and what bounds them: body text and other captions."""
+    others = np.array([c.bbox for c in captions if c is not caption], dtype=float).reshape(-1, 4)
+    barriers = np.concatenate([page.boxes[body], others])
     left, right = _sides(page, caption, barriers)
     _, y0, _, y1 = caption.bbox
     overlap = np.minimum(barriers[:, 2], right) - np.maximum(barriers[:, 0], left)
@@ -484,13 +500,14 @@ def _none(caption: Caption, why: str) -> Problem:
 
 def _grown(box: Rect, words: Sequence[Rect], outside: Sequence[Rect], side: Side) -> Rect:
     """A graphic together with the loose text that is part of it, and with its labels in the margin."""
-    left = [*words, *outside]
     while True:
-        taken = [b for b in left if _beside_graphic(b, box) or (b in words and _belongs(b, box, side))]
-        if not taken:
+        near = {b for b in words if _beside_graphic(b, box) or _belongs(b, box, side)}
+        labels = {b for b in outside if _beside_graphic(b, box)}
+        if not near and not labels:
             return box
-        box = _union([box, *taken])
-        left = [b for b in left if b not in taken]
+        box = _union([box, *near, *labels])
+        words = [b for b in words if b not in near]
+        outside = [b for b in outside if b not in labels]
 
 
 def _clipped(box: Rect, claim: _Claim) -> Rect:
