@@ -15,6 +15,7 @@ from scifigqual_bench.errors import InputError
 
 if TYPE_CHECKING:
     from scifigqual_bench.dataset.distributed import Executor
+    from scifigqual_bench.features.ocr import OcrEngine
 
 
 def parser() -> argparse.ArgumentParser:
@@ -25,8 +26,15 @@ def parser() -> argparse.ArgumentParser:
         epilog="Exit codes: 0 written; 1 nothing written, the input has faults; "
         "3 written, but ratings were not placed (or, with --strict, a PDF failed).",
     )
-    p.add_argument("--pdfs", nargs="+", type=Path, required=True, metavar="PATH", help="PDF files, or folders of them")
-    p.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="dataset folder to write")
+    source = p.add_mutually_exclusive_group(required=True)
+    source.add_argument("--pdfs", nargs="+", type=Path, metavar="PATH", help="PDF files, or folders of them")
+    source.add_argument(
+        "--explain",
+        type=Path,
+        metavar="PDF",
+        help="build nothing; write a page that shows what was found on each page of one PDF, and why",
+    )
+    p.add_argument("--out", type=Path, metavar="PATH", help="dataset folder to write; with --explain, the page")
     p.add_argument("--ratings", type=Path, metavar="FILE", help="ratings: .csv, .jsonl or .json")
     p.add_argument("--papers", type=Path, metavar="FILE", help="papers: paper_id, title, venue, year, topic, file")
     p.add_argument("--jsonl", type=Path, metavar="FILE", help="also write the rows without images as JSON Lines")
@@ -65,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     args = parser().parse_args(argv)
-    return run(lambda: _build(args))
+    return run(lambda: _explain(args) if args.explain else _build(args))
 
 
 def _positive(kind: type[int] | type[float]) -> Callable[[str], int | float]:
@@ -100,7 +108,27 @@ def _executor(args: argparse.Namespace) -> Executor | None:
     return Executor(args.executor, dict(args.executor_option))
 
 
+def _explain(args: argparse.Namespace) -> int:
+    from scifigqual_bench.report.explain import explain
+
+    out = args.out or Path(f"{args.explain.stem}.explain.html")
+    explain(args.explain, out, ocr=_engine(args.features))
+    print(out)
+    return OK
+
+
+def _engine(features: str) -> OcrEngine | None:
+    """What reads scanned pages: OCR where the features use it."""
+    if features != "rapidocr":
+        return None
+    from scifigqual_bench.features.ocr import ocr_engine
+
+    return ocr_engine("rapidocr")
+
+
 def _build(args: argparse.Namespace) -> int:
+    if args.out is None:
+        raise InputError("--pdfs needs --out FOLDER")
     from scifigqual_bench.dataset.build import build_dataset, list_pdfs
     from scifigqual_bench.dataset.extractor import PaperExtractor
     from scifigqual_bench.dataset.staging import Limits

@@ -207,3 +207,17 @@ def test_the_jsonl_has_what_extraction_scorers_read(sample_dataset: Path):
     for row in rows:
         assert {"paper_id", "number", "page", "bbox", "caption", "citing"} <= set(row)
         assert len(row["bbox"]) == 4 and row["page"] >= 1 and all(isinstance(text, str) for text in row["citing"])
+
+
+def test_explain_writes_a_page_for_any_pdf(pdf: Path, bad_pdfs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["--explain", str(pdf), "--features", "none"]) == 0
+    page = (tmp_path / f"{pdf.stem}.explain.html").read_text()
+    assert "Figure 1" in page and "<script" not in page
+    assert main(["--explain", str(bad_pdfs / "encrypted.pdf"), "--features", "none", "--out", "why.html"]) == 0
+    assert "password" in (tmp_path / "why.html").read_text()
+
+
+def test_a_build_needs_a_place(pdf: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["--pdfs", str(pdf)]) == 1
+    assert "--out FOLDER" in capsys.readouterr().err
