@@ -433,28 +433,28 @@ def _mark_body(text: _Text, roles: np.ndarray, columns: tuple[Column, ...], body
         height = [float(size[row].max()) for row in rows]
         letters = [int(text.letters[row].max()) for row in rows]
         main = [row[np.argmax(box[row, 2] - box[row, 0])] for row in rows]
-        close = [abs(b - a) < 1.45 * h for a, b, h in zip(floors, floors[1:], height, strict=False)]
+        near = [[j for j in (k - 1, k + 1) if 0 <= j < len(rows)] for k in range(len(rows))]
+        near = [[j for j in near[k] if abs(floors[j] - floors[k]) < 1.45 * height[k]] for k in range(len(rows))]
+        # a row of text has a neighbour that begins where it does, or a little further in, or has none that is near; a
+        # row of a figure or a table may begin at the edge by chance
         begins = [abs(a - left) < EDGE for a in starts]
-        # a full row has a neighbour that begins where it does; one alone is a row of a figure or a table
-        paired = [
-            (k > 0 and close[k - 1] and begins[k - 1]) or (k < len(close) and close[k] and begins[k + 1])
-            for k in range(len(rows))
-        ]
+        paired = [any(begins[j] for j in near[k]) for k in range(len(rows))]
+        fitting = [not near[k] or any(starts[j] < left + 2 * height[k] for j in near[k]) for k in range(len(rows))]
         body = [
-            (begin and pair and abs(b - right) < EDGE and own_font[m] and n > 2)
-            or (abs(a - left) < EDGE / 2 and plain[m] and n > 15)
-            for a, b, begin, pair, m, n in zip(starts, ends, begins, paired, main, letters, strict=True)
+            (begins[k] and paired[k] and abs(ends[k] - right) < EDGE and own_font[main[k]] and letters[k] > 2)
+            or (abs(starts[k] - left) < EDGE / 2 and fitting[k] and plain[main[k]] and letters[k] > 15)
+            for k in range(len(rows))
         ]
         # first and last rows, list items: rows of the same size at the usual distance from a body row
         for step in (1, -1):
             for k in range(len(rows))[::step]:
-                near = k + step
-                if not body[k] or not 0 <= near < len(rows) or body[near] or letters[near] <= 2:
+                there = k + step
+                if not body[k] or there not in near[k] or body[there] or letters[there] <= 2:
                     continue
-                alike = abs(height[near] - height[k]) < 0.6 and abs(floors[near] - floors[k]) < 1.45 * height[k]
-                indent = (0.25 if whole[near] else 0.02) * width
-                if alike and left - EDGE < starts[near] < left + indent and (step == 1 or ends[near] > right - EDGE):
-                    body[near] = True
+                indent = (0.25 if whole[there] else 0.02) * width
+                inside = left - EDGE < starts[there] < left + indent and (step == 1 or ends[there] > right - EDGE)
+                if abs(height[there] - height[k]) < 0.6 and inside:
+                    body[there] = True
         for row, is_body in zip(rows, body, strict=True):
             if is_body:
                 roles[row] = Role.BODY
