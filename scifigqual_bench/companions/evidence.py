@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Annotated, Literal
 
-import networkx as nx
 from pydantic import Field, StringConstraints, model_validator
 
+from scifigqual_bench.companions._networkx import nx
 from scifigqual_bench.companions.support import Support, support_graph
 from scifigqual_bench.errors import InputError
 from scifigqual_bench.records import Record, Share

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import networkx as nx
+from scifigqual_bench.companions._networkx import nx
 
 if TYPE_CHECKING:
     from scifigqual_bench.companions.evidence import EvidenceCase, SupportSets

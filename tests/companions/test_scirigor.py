@@ -480,3 +480,13 @@ def test_the_example_is_read_and_scored():
 def test_a_case_survives_the_way_through_json():
     for item in read_cases(example_path("scirigor")):
         assert type(item).model_validate(json.loads(item.model_dump_json())) == item
+
+
+def test_a_missing_networkx_names_its_extra(monkeypatch):
+    import importlib
+    import sys
+
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    monkeypatch.delitem(sys.modules, "scifigqual_bench.companions._networkx", raising=False)
+    with pytest.raises(ImportError, match=r"scifigqual-bench\[companions\]"):
+        importlib.import_module("scifigqual_bench.companions._networkx")
