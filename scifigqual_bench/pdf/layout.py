@@ -433,8 +433,7 @@ def _mark_body(text: _Text, roles: np.ndarray, columns: tuple[Column, ...], body
         height = [float(size[row].max()) for row in rows]
         letters = [int(text.letters[row].max()) for row in rows]
         main = [row[np.argmax(box[row, 2] - box[row, 0])] for row in rows]
-        near = [[j for j in (k - 1, k + 1) if 0 <= j < len(rows)] for k in range(len(rows))]
-        near = [[j for j in near[k] if abs(floors[j] - floors[k]) < 1.45 * height[k]] for k in range(len(rows))]
+        near = _neighbours(starts, ends, floors, height)
         # a row of text has a neighbour that begins where it does, or a little further in, or has none that is near; a
         # row of a figure or a table may begin at the edge by chance
         begins = [abs(a - left) < EDGE for a in starts]
@@ -448,16 +447,33 @@ def _mark_body(text: _Text, roles: np.ndarray, columns: tuple[Column, ...], body
         # first and last rows, list items: rows of the same size at the usual distance from a body row
         for step in (1, -1):
             for k in range(len(rows))[::step]:
-                there = k + step
-                if not body[k] or there not in near[k] or body[there] or letters[there] <= 2:
-                    continue
-                indent = (0.25 if whole[there] else 0.02) * width
-                inside = left - EDGE < starts[there] < left + indent and (step == 1 or ends[there] > right - EDGE)
-                if abs(height[there] - height[k]) < 0.6 and inside:
-                    body[there] = True
+                for there in near[k] if body[k] else ():
+                    if (there - k) * step < 0 or letters[there] <= 2 or abs(height[there] - height[k]) >= 0.6:
+                        continue
+                    indent = (0.25 if whole[there] else 0.02) * width
+                    begins_well = left - EDGE < starts[there] < left + indent
+                    body[there] |= begins_well and (step == 1 or ends[there] > right - EDGE)
         for row, is_body in zip(rows, body, strict=True):
             if is_body:
                 roles[row] = Role.BODY
+
+
+def _neighbours(
+    starts: Sequence[float], ends: Sequence[float], floors: Sequence[float], height: Sequence[float]
+) -> list[list[int]]:
+    """For every row the next one above and below it, where they are as near as the rows of a paragraph.
+
+    What stands beside a row, as text beside a wrapped figure, lies between its neighbours in the order of the rows.
+    """
+    near = []
+    for k in range(len(floors)):
+        found = []
+        for others in (range(k - 1, max(-1, k - 4), -1), range(k + 1, min(len(floors), k + 4))):
+            below = [j for j in others if min(ends[j], ends[k]) > max(starts[j], starts[k])]
+            if below and abs(floors[below[0]] - floors[k]) < 1.45 * height[k]:
+                found.append(below[0])
+        near.append(found)
+    return near
 
 
 def _piece(box: np.ndarray, row: np.ndarray, left: float, right: float) -> np.ndarray:
