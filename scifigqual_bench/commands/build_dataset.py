@@ -15,7 +15,6 @@ from scifigqual_bench.errors import InputError
 
 if TYPE_CHECKING:
     from scifigqual_bench.dataset.distributed import Executor
-    from scifigqual_bench.features.ocr import OcrEngine
 
 
 def parser() -> argparse.ArgumentParser:
@@ -109,21 +108,13 @@ def _executor(args: argparse.Namespace) -> Executor | None:
 
 
 def _explain(args: argparse.Namespace) -> int:
+    from scifigqual_bench.dataset.extractor import PaperExtractor
     from scifigqual_bench.report.explain import explain
 
     out = args.out or Path(f"{args.explain.stem}.explain.html")
-    explain(args.explain, out, ocr=_engine(args.features))
+    explain(args.explain, out, ocr=PaperExtractor(args.features).ocr_engine())
     print(out)
     return OK
-
-
-def _engine(features: str) -> OcrEngine | None:
-    """What reads scanned pages: OCR where the features use it."""
-    if features != "rapidocr":
-        return None
-    from scifigqual_bench.features.ocr import ocr_engine
-
-    return ocr_engine("rapidocr")
 
 
 def _build(args: argparse.Namespace) -> int:

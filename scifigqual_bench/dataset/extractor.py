@@ -55,7 +55,7 @@ class PaperExtractor:
         Raises:
             ImportError: A package that the features need is missing; names the remedy.
         """
-        engine = self._ocr()
+        engine = self.ocr_engine()
         return json.dumps([self.features, engine.name if engine else None, code_version()])
 
     @property
@@ -68,13 +68,13 @@ class PaperExtractor:
         measuring = () if self.features == "none" else ("scifigqual_bench.features.extract",)
         return ("pymupdf", *measuring, *(("rapidocr",) if self.features == "rapidocr" else ()))
 
-    def _ocr(self) -> OcrEngine | None:
+    def ocr_engine(self) -> OcrEngine | None:
         """What reads text in images and on scanned pages; None where no image is measured."""
         return None if self.features == "none" else ocr_engine("rapidocr" if self.features == "rapidocr" else "none")
 
     def __call__(self, pdf: Path, meta: PaperMeta) -> Extraction:
         """Read one PDF and measure its figures."""
-        engine = self._ocr()
+        engine = self.ocr_engine()
         extraction = extract_paper(pdf, meta, ocr=engine)
         return extraction if engine is None else with_features(extraction, _measure_with(engine))
 

@@ -14,7 +14,6 @@ A folder is written beside its place and swapped in whole, so that a crash leave
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator
@@ -28,7 +27,7 @@ import yaml
 
 from scifigqual_bench.dataset.schema import dataset_features
 from scifigqual_bench.errors import InputError
-from scifigqual_bench.records import Figure, Record
+from scifigqual_bench.records import Figure
 
 ROWS_PER_GROUP = 100
 """Rows in a Parquet row group: small enough to stream images of a megabyte each."""
@@ -98,17 +97,6 @@ class SplitWriter:
         for old, new in zip(self._shards, final, strict=True):
             old.rename(new)
         return final
-
-
-def write_jsonl(path: Path, records: Iterable[Record | dict[str, Any]]) -> int:
-    """Write records as JSON Lines, UTF-8; returns their number."""
-    count = 0
-    with path.open("w", encoding="utf-8") as handle:
-        for record in records:
-            data = record.model_dump() if isinstance(record, Record) else record
-            handle.write(json.dumps(data, ensure_ascii=False) + "\n")
-            count += 1
-    return count
 
 
 def check_target(out: Path, *, overwrite: bool) -> None:

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import doctest
-import importlib
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,12 +7,6 @@ from hypothesis import strategies as st
 from scifigqual_bench.records import Mark
 from scifigqual_bench.report import view
 from scifigqual_bench.rubric import BANDS, DIMENSION_KEYS, OVERALL
-
-
-@pytest.mark.parametrize("name", ["view", "head", "images", "write"])
-def test_doctests(name):
-    assert doctest.testmod(importlib.import_module(f"scifigqual_bench.report.{name}")).failed == 0
-
 
 # --- scores ---------------------------------------------------------------------------------------------------------
 

@@ -1,8 +1,6 @@
 """Results as text, Markdown and CSV."""
 
 import csv
-import doctest
-import importlib
 import io
 
 import pytest
@@ -85,12 +83,3 @@ def test_single_figure_explains_every_dash(rows):
     text = format_table(score(predictions[:1], golds[:1], resamples=10))
     assert "no interval: all figures are of one paper" in text
     assert "a single figure has no ranks to compare" in text
-
-
-@pytest.mark.parametrize(
-    "module",
-    ["agreement", "align", "ceilings", "comparison", "floors", "raters", "report", "resampling", "slices", "tables"],
-)
-def test_examples_of_the_docstrings(module):
-    outcome = doctest.testmod(importlib.import_module(f"scifigqual_bench.scoring.{module}"))
-    assert outcome.failed == 0
