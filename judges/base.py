@@ -76,17 +76,41 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Request:
-    """One call.
+class FigurePart:
+    """One figure of a call about several.
 
     Attributes:
-        figure_id: The figure it is about.
-        role: Which call of the protocol.
-        open_dimensions: The mask (SPEC 3).
-        system: System prompt.
-        user: User prompt; the image goes before it.
-        schema: JSON schema of the answer, derived from the answer's record.
+        key: What the answer calls it: the part of its id behind the paper's.
+        figure_id: Its id.
+        open_dimensions: Its mask (SPEC 3).
+        heading: Text before its image.
+        text: Text behind its image.
         evidence: The same content as data.
+    """
+
+    key: str
+    figure_id: str
+    open_dimensions: tuple[str, ...]
+    heading: str
+    text: str
+    evidence: Evidence = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Request:
+    """One call, about one figure or about several of one paper.
+
+    A model's backend sends ``system`` and :attr:`content`, whichever of the two it is.
+
+    Attributes:
+        figure_id: The figure it is about; of several, the first.
+        role: Which call of the protocol.
+        open_dimensions: The mask (SPEC 3); of several figures, what is open for any of them.
+        system: System prompt.
+        user: User prompt; the image goes before it. In a call about several figures, the text behind all of them.
+        schema: JSON schema of the answer, derived from the answer's record.
+        evidence: The same content as data; empty in a call about several figures, whose parts have it.
+        figures: The figures of a call about several; empty where the call is about one.
     """
 
     figure_id: str
@@ -96,6 +120,30 @@ class Request:
     user: str
     schema: dict[str, Any] = field(repr=False)
     evidence: Evidence = field(repr=False)
+    figures: tuple[FigurePart, ...] = ()
+
+    @property
+    def evidences(self) -> tuple[Evidence, ...]:
+        """The evidence of each figure."""
+        return tuple(figure.evidence for figure in self.figures) or (self.evidence,)
+
+    @property
+    def content(self) -> tuple[str | ImageInput, ...]:
+        """The user's message, piece by piece in reading order: texts, and images between them."""
+        parts: list[str | ImageInput | None] = [self.evidence.image]
+        for figure in self.figures:
+            parts += [figure.heading, figure.evidence.image, figure.text]
+        return tuple(part for part in (*parts, self.user) if part is not None)
+
+    @property
+    def images(self) -> tuple[ImageInput, ...]:
+        """The images of the message, in reading order."""
+        return tuple(part for part in self.content if isinstance(part, ImageInput))
+
+    @property
+    def text(self) -> str:
+        """System prompt and user's message without the images."""
+        return "\n\n".join((self.system, *(part for part in self.content if isinstance(part, str))))
 
 
 @dataclass(frozen=True)
@@ -135,6 +183,17 @@ class Backend(Protocol):
     def settings(self) -> dict[str, Any]:
         """Settings for the manifest, no secrets: ``{"sampling": {...}, "image": {...}}``."""
         ...
+
+
+@runtime_checkable
+class BatchBackend(Protocol):
+    """What a :class:`Backend` is beside that where a request may be about several figures (``Request.figures``).
+
+    Attributes:
+        max_images: Images that one request may carry; None where no limit is known.
+    """
+
+    max_images: int | None
 
 
 @runtime_checkable
