@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from scifigqual_bench.features.overlap import MIN_INSIDE, content_words, number_values, panels_named
 from scifigqual_bench.pdf.citations import find_mentions, kind_of, sentences
-from scifigqual_bench.records import Citation, CitationKind, ImageFeatures
+from scifigqual_bench.records import Citation, CitationKind, ImageFeatures, TextBox
 from scifigqual_bench.text_rules import (
     caption_body,
     caption_labels,
@@ -160,12 +160,16 @@ def dense(view: View, *, above: int) -> str | None:
 
 def overlapping(view: View, *, least: int) -> str | None:
     """Pieces of text on top of others."""
-    boxes = sorted(box.bbox for box in view.image.text_boxes) if view.image else []
-    count = 0
+    count = sum(1 for _ in overlapping_pairs(view.image.text_boxes)) if view.image else 0
+    return f"{count} pieces of text lie on top of others" if count >= least else None
+
+
+def overlapping_pairs(text_boxes: Iterable[TextBox]) -> Iterator[tuple[Sequence[float], Sequence[float]]]:
+    """Boxes of two pieces of text that lie on each other, from left to right."""
+    boxes = sorted(box.bbox for box in text_boxes)
     for index, a in enumerate(boxes, start=1):
         reached = itertools.takewhile(lambda b, a=a: b[0] < a[2], itertools.islice(boxes, index, None))
-        count += sum(_covers(a, b) for b in reached)
-    return f"{count} pieces of text lie on top of others" if count >= least else None
+        yield from ((a, b) for b in reached if _covers(a, b))
 
 
 def _covers(a: Sequence[float], b: Sequence[float]) -> bool:
@@ -188,13 +192,13 @@ def panel_order(view: View) -> str | None:
     letters = list(view.panel_letters)
     if view.image is None or sorted(letters) != [chr(ord("a") + index) for index in range(len(letters))]:
         return None
-    places = [_place(letter, view.image) for letter in sorted(letters)]
+    places = [place_of_letter(letter, view.image) for letter in sorted(letters)]
     if None in places or not any(_goes_back(a, b) for a, b in itertools.pairwise(places)):
         return None
     return f"panels are lettered {', '.join(letters)} in reading order"
 
 
-def _place(letter: str, image: ImageFeatures) -> Sequence[float] | None:
+def place_of_letter(letter: str, image: ImageFeatures) -> Sequence[float] | None:
     """Box of the text that begins with a panel letter in brackets, else of the letter alone."""
     for pattern in (rf"\(?\s?{letter}\s?\)", rf"{letter}[.:]?\s*$"):
         for box in image.text_boxes:
@@ -223,7 +227,7 @@ def panel_gap(view: View) -> str | None:
 def truncated_bars(view: View, *, share: float) -> str | None:
     """Bars on a linear axis that starts above ``share`` of its end; every left axis has to, where there are several."""
     bars = (view.image.standing_bars if view.image else None) or 0
-    if not bars or not view.axis_numbers or not all(_starts_high(numbers, share) for numbers in view.axis_numbers):
+    if not bars or not view.axis_numbers or not all(starts_high(numbers, share) for numbers in view.axis_numbers):
         return None
     numbers = view.axis_numbers[0]
     return f"{bars} bars stand on an axis that starts at {numbers[0]:g} and ends at {numbers[-1]:g}"
@@ -231,13 +235,13 @@ def truncated_bars(view: View, *, share: float) -> str | None:
 
 def truncated_axis(view: View, *, share: float) -> str | None:
     """A linear axis that starts above ``share`` of its end, under anything but bars."""
-    cut = next((numbers for numbers in view.axis_numbers if _starts_high(numbers, share)), None)
+    cut = next((numbers for numbers in view.axis_numbers if starts_high(numbers, share)), None)
     if cut is None or truncated_bars(view, share=share):
         return None
     return f"left axis starts at {cut[0]:g} and ends at {cut[-1]:g}"
 
 
-def _starts_high(numbers: Sequence[float], share: float) -> bool:
+def starts_high(numbers: Sequence[float], share: float) -> bool:
     """Whether a linear axis starts well above zero.
 
     By one step is not enough: 1, 2, 3 are categories, and 20, 40, 60 may stand above an unlabelled zero.
@@ -257,7 +261,7 @@ def _steps(numbers: Sequence[float]) -> Literal["linear", "logarithmic"] | None:
     return "logarithmic" if len(ratios) == len(pairs) and min(ratios) > 1.9 else None
 
 
-_NEEDS_UNIT = re.compile(
+NEEDS_UNIT = re.compile(
     r"\b(?:(?:wall[- ]clock|running|run|inference|training|elapsed|response) times?|runtimes?|latenc(?:y|ies)|"
     r"durations?|memory(?: usage)?|bandwidth|temperature|pressure|voltage|velocity|speed|power consumption)\b",
     re.IGNORECASE,
@@ -273,7 +277,7 @@ def missing_unit(view: View) -> str | None:
     """A quantity on a numbered figure that makes no sense without a unit, and none in figure or caption."""
     if not view.image_text or not view.has_axes:
         return None
-    named = _NEEDS_UNIT.search(view.image_text)
+    named = NEEDS_UNIT.search(view.image_text)
     if named is None or _UNIT.search(f"{view.image_text} {view.caption or ''}"):
         return None
     return f"{_quote(named[0])} is on the figure, and neither figure nor caption gives a unit"

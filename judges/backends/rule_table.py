@@ -1,7 +1,8 @@
 """The rules: what moves a score, from which threshold on, by how much, and why. All of them stand in :data:`RULES`.
 
 Each dimension starts from :data:`PRIORS`. A rule that finds something says so in one sentence (the evidence) and moves
-the dimensions it names by its effect; a hard cap of the rubric cuts them.
+the dimensions it names by its effect; a hard cap of the rubric cuts them. A rule's id begins with the dimension that it
+is about, and stays: people silence rules by id.
 
 Where thresholds and effects come from:
 
@@ -19,8 +20,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from scifigqual_bench.judges.backends import checks
+from scifigqual_bench.judges.backends import checks, places
 from scifigqual_bench.judges.backends.checks import View
+from scifigqual_bench.judges.backends.places import Box
 from scifigqual_bench.records import Severity
 from scifigqual_bench.rubric import CAPS
 
@@ -39,20 +41,26 @@ class Rule:
     """A named rule.
 
     Attributes:
-        id: Stable name of what it finds.
+        id: Stable name, its dimension first, for example ``"VC-TINY-TEXT"``.
         effects: Points by dimension.
         check: The evidence sentence, or None where there is nothing to say; thresholds are bound to it.
-        why: What it means for a reader, and where threshold and effect come from.
+        says: What a reviewer would say of it, in one sentence.
+        source: Where threshold and effects come from.
+        mend: How to mend it; empty for what a figure does well.
         cap: The hard cap of the rubric that it triggers, by code.
         severity: What the language report makes of it; rules that need the image have none.
+        place: Where in the image it is to be seen; None where it is not in the image.
     """
 
     id: str
     effects: Mapping[str, float]
     check: Callable[[View], str | None]
-    why: str
+    says: str
+    source: str
+    mend: str = ""
     cap: str | None = None
     severity: Severity = "none"
+    place: Callable[[View], Box | None] | None = None
 
     @property
     def ceilings(self) -> dict[str, int]:
@@ -69,180 +77,401 @@ class Rule:
         """Whether it can lower a score."""
         return self.cap is not None or min(self.effects.values()) < 0
 
+    @property
+    def weight(self) -> float:
+        """Points that it takes from the prior of the dimension that it hurts most; negative where it only adds."""
+        costs = [-effect for effect in self.effects.values()]
+        return max([*costs, *(PRIORS[key] - ceiling for key, ceiling in self.ceilings.items())])
+
 
 @dataclass(frozen=True)
 class Finding:
-    """A rule that found something, and its evidence."""
+    """A rule that found something.
+
+    Attributes:
+        evidence: What it found, in one sentence.
+        bbox: Where, in pixels of the figure's image; None where it is not in the image or the place is unknown.
+    """
 
     rule: Rule
     evidence: str
+    bbox: Box | None = None
 
 
 def find(view: View) -> list[Finding]:
     """Everything that the rules find in what a call may see, in the order of the table."""
-    return [Finding(rule, evidence) for rule in RULES if (evidence := rule.check(view)) is not None]
+    return [
+        Finding(rule, evidence, rule.place(view) if rule.place else None)
+        for rule in RULES
+        if (evidence := rule.check(view)) is not None
+    ]
 
 
 VC, SL, CC, CTX, MR = PRIORS
 
+LEGIBLE_PT = 3.75
+"""Text below this is illegible in print."""
+FAR_FROM_ZERO = 0.2
+"""An axis that starts above this share of its end does not show zero."""
+
 IMAGE_RULES = (
-    Rule("coarse", {VC: -1.0}, partial(checks.coarse, below=150, above=100), "Thin lines break up. Judgement."),
-    Rule("very-coarse", {VC: -3.0}, partial(checks.coarse, below=100), "Letters break up. Judgement."),
     Rule(
-        "blurred",
+        "VC-COARSE",
+        {VC: -1.0},
+        partial(checks.coarse, below=150, above=100),
+        "The image is coarse: thin lines break up in print.",
+        "Judgement.",
+        "Include the figure as vector graphics, or export it at 300 dots per inch or more at its printed size.",
+    ),
+    Rule(
+        "VC-VERY-COARSE",
+        {VC: -3.0},
+        partial(checks.coarse, below=100),
+        "The image is so coarse that letters break up.",
+        "Judgement.",
+        "Include the figure as vector graphics, or export it at 300 dots per inch or more at its printed size.",
+    ),
+    Rule(
+        "VC-BLURRED",
         {VC: -2.0},
         partial(checks.blurred, below=4000, above=2000),
+        "The image is blurred.",
         "Crops: the lowest of 48 is 5,343; the same figures at 100 dpi, enlarged again, have 2,953 in the median.",
+        "Don't enlarge a small image or a screenshot; export the figure again from its source.",
     ),
     Rule(
-        "very-blurred",
+        "VC-VERY-BLURRED",
         {VC: -4.0},
         partial(checks.blurred, below=2000),
+        "The image is badly blurred.",
         "Crops: the same figures at 72 dpi, enlarged again, lie below it in 95 of 100 cases.",
+        "Don't enlarge a small image or a screenshot; export the figure again from its source.",
     ),
     Rule(
-        "small-text",
+        "VC-SMALL-TEXT",
         {VC: -1.0},
-        partial(checks.small_text, below=4.5, above=3.75),
-        "Readable with effort (rubric). Crops: 6 of 48 are below 4.5 pt.",
+        partial(checks.small_text, below=4.5, above=LEGIBLE_PT),
+        "Most of the text can be read only with effort at print size.",
+        "Rubric. Crops: 6 of 48 are below 4.5 pt.",
+        "Draw the figure at the size at which it is printed, with text of 6 pt or more.",
+        place=places.smallest_text,
     ),
-    Rule("tiny-text", {VC: -3.0}, partial(checks.small_text, below=3.75), "Illegible in print. Crops: 1 of 48."),
     Rule(
-        "tiny-labels",
+        "VC-TINY-TEXT",
+        {VC: -3.0},
+        partial(checks.small_text, below=LEGIBLE_PT),
+        "Most of the text is illegible at print size.",
+        "Rubric. Crops: 1 of 48.",
+        "Draw the figure at the size at which it is printed, with text of 6 pt or more.",
+        place=places.smallest_text,
+    ),
+    Rule(
+        "VC-TINY-LABELS",
         {VC: -0.5},
-        partial(checks.smallest_text, below=3.75, dense=120),
-        "Some labels are lost in print; in a dense figure small labels are normal (rubric).",
+        partial(checks.smallest_text, below=LEGIBLE_PT, dense=120),
+        "Some labels are lost in print.",
+        "Rubric: in a dense figure small labels are normal.",
+        "Enlarge the smallest labels, or leave out those that nobody needs.",
+        place=places.smallest_text,
     ),
     Rule(
-        "unsure-ocr",
+        "VC-UNSURE-TEXT",
         {VC: -1.0},
         partial(checks.unsure_ocr, below=0.85, boxes=3),
+        "The text is hard to make out.",
         "What OCR can't read, a reader may not either. Crops: the 5th percentile is 0.86.",
+        "Use a plain typeface, dark on light, and nothing behind the text.",
+        place=places.least_sure_text,
     ),
-    Rule("clipped", {VC: -0.5}, checks.clipped, "Something is cut off; it may be only the crop, hence little."),
     Rule(
-        "clear-text",
+        "VC-CLIPPED",
+        {VC: -0.5},
+        checks.clipped,
+        "Something is cut off at the edge.",
+        "Judgement: it may be only the crop, hence little.",
+        "Export the figure with its whole bounding box, and check the trim values with which it is included.",
+        place=places.clipped_edge,
+    ),
+    Rule(
+        "VC-CLEAR-TEXT",
         {VC: 0.5},
-        partial(checks.clear_text, size=6.5, smallest=3.75, confidence=0.95, dpi=150, sharp=4000),
-        "Everything that was read is legible at print size. Judgement.",
+        partial(checks.clear_text, size=6.5, smallest=LEGIBLE_PT, confidence=0.95, dpi=150, sharp=4000),
+        "Everything that was read is legible at print size.",
+        "Judgement.",
     ),
-    Rule("dense", {SL: -0.75}, partial(checks.dense, above=120), "Much to take in. Crops: 95% have 86 or fewer."),
     Rule(
-        "overlapping-text",
+        "SL-DENSE",
+        {SL: -0.75},
+        partial(checks.dense, above=120),
+        "There is too much to take in at once.",
+        "Crops: 95% have 86 pieces of text or fewer.",
+        "Split the figure, or move what the main message does not need to an appendix.",
+    ),
+    Rule(
+        "SL-OVERLAPPING-TEXT",
         {SL: -1.0},
         partial(checks.overlapping, least=12),
-        "Text covers text. Crops: 6 pairs at most; OCR itself makes some.",
+        "Text covers text.",
+        "Crops: 6 pairs at most; OCR itself makes some.",
+        "Move, turn or thin out the labels until none lies on another.",
+        place=places.overlapping_text,
     ),
-    Rule("textless", {SL: -0.5}, checks.textless, "Parts without names are hard to relate; photos may do. Judgement."),
-    Rule("panel-order", {SL: -3.5}, checks.panel_order, "The letters send the eye back and forth (rubric)."),
-    Rule("panel-gap", {SL: -0.75}, checks.panel_gap, "A panel is missing or has no letter; OCR may have missed it."),
     Rule(
-        "truncated-bars",
+        "SL-NO-TEXT",
+        {SL: -0.5},
+        checks.textless,
+        "Nothing in the figure has a name, so its parts are hard to relate.",
+        "Judgement; photos may do without.",
+        "Label the parts, or letter the panels and explain them in the caption.",
+    ),
+    Rule(
+        "SL-PANEL-ORDER",
+        {SL: -3.5},
+        checks.panel_order,
+        "The panel letters send the eye back and forth.",
+        "Rubric.",
+        "Letter the panels by rows or by columns, and arrange them in that order.",
+        place=places.panel_letters,
+    ),
+    Rule(
+        "SL-PANEL-GAP",
+        {SL: -0.75},
+        checks.panel_gap,
+        "A panel is missing, or has no letter.",
+        "Judgement; OCR may have missed it.",
+        "Letter all panels, without a gap.",
+        place=places.panel_letters,
+    ),
+    Rule(
+        "MR-TRUNCATED-BARS",
         {MR: -3.0},
-        partial(checks.truncated_bars, share=0.2),
-        "Bars show amounts by their length: cut at the foot, they exaggerate (rubric).",
+        partial(checks.truncated_bars, share=FAR_FROM_ZERO),
+        "The bars are cut at the foot, which exaggerates the differences between them.",
+        "Rubric: bars show amounts by their length.",
+        "Start the axis of the bars at zero, or show points instead of bars.",
+        place=partial(places.axis_foot, share=FAR_FROM_ZERO),
     ),
     Rule(
-        "truncated-axis",
+        "MR-TRUNCATED-AXIS",
         {MR: -0.25},
-        partial(checks.truncated_axis, share=0.2),
-        "Usual for curves; a hasty reader may take it for zero.",
+        partial(checks.truncated_axis, share=FAR_FROM_ZERO),
+        "The axis does not start at zero; a hasty reader may take it for zero.",
+        "Judgement: usual for curves.",
+        "Say so in the caption, or mark the break of the axis.",
+        place=partial(places.axis_foot, share=FAR_FROM_ZERO),
     ),
-    Rule("missing-unit", {MR: -1.0}, checks.missing_unit, "Without a unit it can't be compared (rubric)."),
+    Rule(
+        "MR-NO-UNIT",
+        {MR: -1.0},
+        checks.missing_unit,
+        "Without its unit the quantity can't be compared with anything.",
+        "Rubric.",
+        "Put the unit behind the axis label, as in 'Time (s)'.",
+        place=places.quantity,
+    ),
 )
 
 CAPTION_RULES = (
     Rule(
-        "caption-label",
+        "CC-LABEL-ONLY",
         {CC: -1.5, MR: -0.25},
         partial(checks.only_label, words=6),
-        "Vague (rubric). Captions: CC 5.8 on 51 such, 7.6 on the others.",
+        "The caption is a mere label.",
+        "Rubric. Captions: CC 5.8 on 51 such, 7.6 on the others.",
+        "Say what is shown, of what data, and what is to be seen.",
         severity="minor",
     ),
     Rule(
-        "caption-short",
+        "CC-TITLE-ONLY",
         {CC: -0.25},
         partial(checks.short, above=6, words=17),
+        "The caption is a title and explains nothing.",
         "Captions: CC 7.1 on 142 such, 7.5 on the others.",
+        "Add a sentence that tells how to read the figure, and one that tells what is to be seen.",
     ),
     Rule(
-        "caption-merged",
+        "CC-MERGED",
         {CC: -3.5, MR: -1.0},
         checks.merged,
-        "Part of it belongs to another figure (rubric). Captions: CC 3.0 on both of two such.",
+        "Two captions stand in one; part of it belongs to another figure.",
+        "Rubric. Captions: CC 3.0 on both of two such.",
+        "Give each figure a caption of its own.",
         severity="severe",
     ),
     Rule(
-        "caption-no-metric",
+        "CC-NO-METRIC",
         {CC: -0.75, MR: -1.0},
         checks.no_metric,
+        "The caption announces results, but does not say what was measured.",
         "A hard cap. Captions: CC 6.2 on 34 such, 7.5 on the others.",
+        "Name the metric in the caption, as on the axis.",
         cap="caption-omits-comparison",
         severity="moderate",
     ),
     Rule(
-        "caption-no-groups",
+        "CC-NO-GROUPS",
         {CC: -0.75, MR: -0.5},
         checks.no_groups,
+        "The caption announces a comparison, but does not say of what.",
         "A hard cap. Captions: CC 5.7 on one such.",
+        "Name what is compared in the caption, as in the legend.",
         cap="caption-omits-comparison",
         severity="moderate",
     ),
-    Rule("caption-measure", {CC: 0.25}, checks.measure, "Captions: CC 7.7 with, 7.0 without."),
-    Rule("caption-panels", {CC: 0.5}, partial(checks.panels_explained, least=1), "Captions: CC 8.2 with, 7.2 without."),
     Rule(
-        "caption-many-panels",
+        "CC-MEASURE",
+        {CC: 0.25},
+        checks.measure,
+        "The caption says what is measured.",
+        "Captions: CC 7.7 with, 7.0 without.",
+    ),
+    Rule(
+        "CC-PANELS",
+        {CC: 0.5},
+        partial(checks.panels_explained, least=1),
+        "The caption tells the parts of the figure apart.",
+        "Captions: CC 8.2 with, 7.2 without.",
+    ),
+    Rule(
+        "CC-MANY-PANELS",
         {CC: 0.25},
         partial(checks.panels_explained, least=3),
+        "The caption goes through the figure part by part.",
         "Captions: CC 8.4 with, 7.4 without.",
     ),
-    Rule("caption-details", {CC: 0.25}, checks.gives_details, "Captions: CC 7.9 with, 7.2 without."),
-    Rule("caption-explains", {CC: 0.5}, partial(checks.explains, least=2), "Captions: CC 8.1 with, 7.3 without."),
-    Rule("caption-finding", {CC: 0.25}, checks.tells_finding, "Captions: CC 8.0 with, 7.4 without."),
+    Rule(
+        "CC-DETAILS",
+        {CC: 0.25},
+        checks.gives_details,
+        "The caption gives details.",
+        "Captions: CC 7.9 with, 7.2 without.",
+    ),
+    Rule(
+        "CC-EXPLAINS",
+        {CC: 0.5},
+        partial(checks.explains, least=2),
+        "The caption explains the figure.",
+        "Captions: CC 8.1 with, 7.3 without.",
+    ),
+    Rule(
+        "CC-FINDING",
+        {CC: 0.25},
+        checks.tells_finding,
+        "The caption tells what is to be seen.",
+        "Captions: CC 8.0 with, 7.4 without.",
+    ),
 )
 
 CAPTION_AND_IMAGE_RULES = (
     Rule(
-        "axis-not-named",
+        "CC-AXIS-NOT-NAMED",
         {CC: -1.0, MR: -0.25},
         checks.axis_not_named,
-        "The cap of caption-no-metric, found in the image.",
+        "The caption does not say what the axes measure.",
+        "Rubric: the cap of CC-NO-METRIC, found in the image.",
+        "Name the metric in the caption, as on the axis.",
         cap="caption-omits-comparison",
+        place=places.metric,
     ),
-    Rule("plot-no-measure", {CC: -0.75}, checks.plot_without_measure, "Vague (rubric); the axes may say it, unread."),
-    Rule("caption-metric-differs", {CC: -2.0, MR: -1.0}, checks.metric_differs, "Caption and image disagree (rubric)."),
     Rule(
-        "caption-words-absent",
+        "CC-PLOT-NO-MEASURE",
+        {CC: -0.75},
+        checks.plot_without_measure,
+        "The caption does not say what is plotted.",
+        "Rubric; the axes may say it, unread.",
+        "Name in the caption what the axes show.",
+    ),
+    Rule(
+        "CC-METRIC-DIFFERS",
+        {CC: -2.0, MR: -1.0},
+        checks.metric_differs,
+        "Caption and image speak of different measures.",
+        "Rubric.",
+        "Make caption and axis name the same measure; check that the caption belongs to this figure.",
+        place=places.metric,
+    ),
+    Rule(
+        "CC-WORDS-ABSENT",
         {CC: -1.0},
         checks.words_absent,
-        "It may be another figure's caption, or one in other words: absence alone is weak evidence.",
+        "Nothing that the caption speaks of is found in the image.",
+        "Judgement: it may be another figure's caption, or one in other words; absence alone is weak evidence.",
+        "Check that the caption belongs to this figure, and use the words of the image.",
     ),
-    Rule("caption-words-found", {CC: 0.5}, partial(checks.words_found, least=3), "It speaks of this image. Judgement."),
     Rule(
-        "caption-numbers-absent",
+        "CC-WORDS-FOUND",
+        {CC: 0.5},
+        partial(checks.words_found, least=3),
+        "The caption uses the words of the image.",
+        "Judgement.",
+    ),
+    Rule(
+        "CC-NUMBERS-ABSENT",
         {CC: -0.5},
         partial(checks.numbers_absent, named=3, read=5),
-        "Weak: a caption may give numbers that are not drawn.",
+        "None of the caption's numbers stands in the image.",
+        "Judgement; weak: a caption may give numbers that are not drawn.",
+        "Check the numbers of the caption against those of the figure.",
     ),
-    Rule("caption-panels-not-drawn", {CC: -0.5}, checks.panels_not_drawn, "They disagree, or OCR missed a letter."),
-    Rule("panels-not-explained", {CC: -0.5}, checks.panels_not_explained, "The reader has to guess. Judgement."),
+    Rule(
+        "CC-PANELS-NOT-DRAWN",
+        {CC: -0.5},
+        checks.panels_not_drawn,
+        "The caption speaks of a panel that is not there.",
+        "Judgement: they disagree, or OCR missed a letter.",
+        "Letter every panel that the caption names.",
+        place=places.panel_letters,
+    ),
+    Rule(
+        "CC-PANELS-NOT-EXPLAINED",
+        {CC: -0.5},
+        checks.panels_not_explained,
+        "The caption does not tell the panels apart; the reader has to guess.",
+        "Judgement.",
+        "Say in the caption what each panel shows.",
+        place=places.panel_letters,
+    ),
 )
 
 CONTEXT_RULES = (
-    Rule("bare-pointer", {CTX: -1.5}, checks.bare_pointer, "A hard cap.", cap="bare-pointer"),
-    Rule("claim", {CTX: 0.25}, checks.claims, "There is something to agree with. Judgement."),
     Rule(
-        "claim-numbers-found",
+        "CTX-BARE-POINTER",
+        {CTX: -1.5},
+        checks.bare_pointer,
+        "The text only points at the figure and draws nothing from it.",
+        "A hard cap.",
+        "Say in the text what the figure shows and what follows from it.",
+        cap="bare-pointer",
+    ),
+    Rule(
+        "CTX-CLAIM",
+        {CTX: 0.25},
+        checks.claims,
+        "The text draws a claim from the figure that can be checked.",
+        "Judgement.",
+    ),
+    Rule(
+        "CTX-NUMBERS-FOUND",
         {CTX: 0.5},
         partial(checks.claim_numbers_found, least=2),
-        "The image supports the claim. Judgement.",
+        "The numbers of the text stand in the figure.",
+        "Judgement.",
     ),
-    Rule("citing-words-absent", {CTX: -1.5}, checks.citing_words_absent, "It may be about another figure. Judgement."),
     Rule(
-        "reversed-trend",
+        "CTX-WORDS-ABSENT",
+        {CTX: -1.5},
+        checks.citing_words_absent,
+        "The citing text seems to be about another figure.",
+        "Judgement.",
+        "Check the number of the figure in the text.",
+    ),
+    Rule(
+        "CTX-REVERSED-TREND",
         {},
         checks.reversed_trend,
-        "A hard cap: the text contradicts itself, so one side contradicts the figure.",
+        "The text contradicts itself, so one side contradicts the figure.",
+        "A hard cap.",
+        "Read the trend off the figure again and correct the side that is wrong.",
         cap="reversed-trend",
         severity="contradiction",
     ),

@@ -15,11 +15,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from scifigqual_bench import text_rules
-from scifigqual_bench.judges.backends import checks, rule_table
+from scifigqual_bench.judges.backends import checks, places, rule_table
 from scifigqual_bench.judges.backends.checks import View, citation_kind
 from scifigqual_bench.judges.backends.rule_table import PRIORS, Finding, find
 from scifigqual_bench.judges.base import Evidence, Request, Response
 from scifigqual_bench.judges.measure import Measurements
+from scifigqual_bench.judges.payload import JudgeItem
 from scifigqual_bench.judges.runner import to_score
 from scifigqual_bench.records import (
     SEVERITIES,
@@ -98,7 +99,7 @@ class RulesBackend:
 
 def _revision() -> str:
     """Hash of the rules' source: a changed threshold, effect or pattern is another judge."""
-    sources = [inspect.getsource(module).encode("utf-8") for module in (rule_table, checks, text_rules)]
+    sources = [inspect.getsource(module).encode("utf-8") for module in (rule_table, checks, places, text_rules)]
     return hashlib.sha256(b"".join(sources)).hexdigest()[:12]
 
 
@@ -152,6 +153,24 @@ def _lines(points: Iterable[str], head: str) -> list[tuple[str, str]]:
     """Head and body of the points that begin with a head."""
     matches = (re.fullmatch(rf"({head}): (.*)", point, re.DOTALL) for point in points)
     return [(match[1], match[2]) for match in matches if match]
+
+
+def findings(item: JudgeItem) -> list[Finding]:
+    """What the rules find in a figure, the heaviest first: for people, who want to know what to mend.
+
+    Unlike a call of a judge, which sees two short snippets, this reads every citing paragraph in full. What a figure
+    does well comes last, with a negative weight; :attr:`~.rule_table.Rule.is_fault` tells them apart.
+
+    Args:
+        item: The figure; without features in its row only its text is looked at.
+
+    Returns:
+        Findings with evidence and, where it is known, their place in the image.
+    """
+    figure = item.figure
+    evidence = Evidence(caption=figure.caption, citations=tuple(figure.citations))
+    view = full_view(evidence, figure.features.image) if figure.features else text_view(evidence)
+    return sorted(find(view), key=lambda finding: -finding.rule.weight)
 
 
 # --- answers --------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from scifigqual_bench.judges.backends.checks import View, citation_kind
 from scifigqual_bench.judges.backends.rule_table import PRIORS, RULES, Finding, Rule, find
 from scifigqual_bench.judges.backends.rules import (
     RulesBackend,
+    findings,
     fused_answer,
     image_view,
     language_answer,
@@ -37,7 +39,7 @@ from scifigqual_bench.judges.payload import JudgeItem, build_request
 from scifigqual_bench.judges.protocols import PROTOCOLS
 from scifigqual_bench.judges.run import DatasetInfo, run_judge
 from scifigqual_bench.records import Citation, ImageFeatures, Prediction, SidecarFeatures, TextBox
-from scifigqual_bench.rubric import DIMENSION_KEYS
+from scifigqual_bench.rubric import DIMENSION_KEYS, SHORT_NAMES
 from tests.factory import figure
 from tests.judges.scripted import LANGUAGE, VISION, image_features, item
 
@@ -84,26 +86,35 @@ AXIS = [[0.0, 20.0, 40.0, 60.0]]
 
 # Rule -> a view in which it finds something, and views, near it, in which it does not.
 EXAMPLES: dict[str, tuple[View, list[View]]] = {
-    "coarse": (view(width=400), [view(width=600), view(width=300), view(width=400, print_width_pt=None)]),
-    "very-coarse": (view(width=300), [view(width=400)]),
-    "blurred": (view(blur_laplacian=150.0), [view(), view(blur_laplacian=50.0)]),
-    "very-blurred": (view(blur_laplacian=50.0), [view(blur_laplacian=150.0)]),
-    "small-text": (
+    "VC-COARSE": (view(width=400), [view(width=600), view(width=300), view(width=400, print_width_pt=None)]),
+    "VC-VERY-COARSE": (view(width=300), [view(width=400)]),
+    "VC-BLURRED": (view(blur_laplacian=150.0), [view(), view(blur_laplacian=50.0)]),
+    "VC-VERY-BLURRED": (view(blur_laplacian=50.0), [view(blur_laplacian=150.0)]),
+    "VC-SMALL-TEXT": (
         view(text_height_pt_median=4.0),
         [view(text_height_pt_median=5.0), view(text_height_pt_median=None)],
     ),
-    "tiny-text": (view(text_height_pt_median=3.0), [view(text_height_pt_median=4.0)]),
-    "tiny-labels": (
+    "VC-TINY-TEXT": (view(text_height_pt_median=3.0), [view(text_height_pt_median=4.0)]),
+    "VC-TINY-LABELS": (
         view(text_height_pt_min=3.0),
         [view(text_height_pt_min=4.0), view(text_height_pt_min=3.0, text_boxes=boxes(*["word"] * 130))],
     ),
-    "unsure-ocr": (view(ocr_confidence_mean=0.7), [view(), view(ocr_confidence_mean=0.7, text_boxes=boxes("a", "b"))]),
-    "clipped": (view(clipped_edges=["left"]), [view()]),
-    "clear-text": (view(), [view(text_height_pt_median=5.5), view(blur_laplacian=150.0), view(text_height_pt_min=3.0)]),
-    "dense": (view(text_boxes=boxes(*["word"] * 130)), [view()]),
-    "overlapping-text": (view(text_boxes=boxes(*["word"] * 20, step=10.0)), [view(text_boxes=boxes(*["word"] * 20))]),
-    "textless": (view(text_boxes=[]), [view(), view(text_boxes=[], ocr_engine="none")]),
-    "panel-order": (
+    "VC-UNSURE-TEXT": (
+        view(ocr_confidence_mean=0.7),
+        [view(), view(ocr_confidence_mean=0.7, text_boxes=boxes("a", "b"))],
+    ),
+    "VC-CLIPPED": (view(clipped_edges=["left"]), [view()]),
+    "VC-CLEAR-TEXT": (
+        view(),
+        [view(text_height_pt_median=5.5), view(blur_laplacian=150.0), view(text_height_pt_min=3.0)],
+    ),
+    "SL-DENSE": (view(text_boxes=boxes(*["word"] * 130)), [view()]),
+    "SL-OVERLAPPING-TEXT": (
+        view(text_boxes=boxes(*["word"] * 20, step=10.0)),
+        [view(text_boxes=boxes(*["word"] * 20))],
+    ),
+    "SL-NO-TEXT": (view(text_boxes=[]), [view(), view(text_boxes=[], ocr_engine="none")]),
+    "SL-PANEL-ORDER": (
         view(**letters(("a", 0, 0), ("c", 200, 0), ("b", 400, 0))),
         [
             view(**letters(("a", 0, 0), ("b", 200, 0), ("c", 0, 200), ("d", 200, 200))),
@@ -112,8 +123,11 @@ EXAMPLES: dict[str, tuple[View, list[View]]] = {
             view(**letters(("a", 0, 0), ("d", 200, 0), ("b", 400, 0))),  # OCR missed c
         ],
     ),
-    "panel-gap": (view(**letters(("a", 0, 0), ("c", 200, 0))), [view(**letters(("a", 0, 0), ("b", 200, 0))), view()]),
-    "truncated-bars": (
+    "SL-PANEL-GAP": (
+        view(**letters(("a", 0, 0), ("c", 200, 0))),
+        [view(**letters(("a", 0, 0), ("b", 200, 0))), view()],
+    ),
+    "MR-TRUNCATED-BARS": (
         view(standing_bars=6, axis_numbers=[[60.0, 70.0, 80.0, 90.0]]),
         [
             view(standing_bars=6, axis_numbers=[[0.0, 20.0, 40.0]]),
@@ -124,11 +138,11 @@ EXAMPLES: dict[str, tuple[View, list[View]]] = {
             view(standing_bars=None, axis_numbers=[[60.0, 70.0, 80.0, 90.0]]),
         ],
     ),
-    "truncated-axis": (
+    "MR-TRUNCATED-AXIS": (
         view(axis_numbers=[[60.0, 70.0, 80.0, 90.0]]),
         [view(axis_numbers=AXIS), view(axis_numbers=[[4.0, 3.0, 2.0]]), view(axis_numbers=[[1.0, 2.0, 3.0]])],
     ),
-    "missing-unit": (
+    "MR-NO-UNIT": (
         view(axis_numbers=AXIS, text_boxes=boxes("Inference time", "GRU")),
         [
             view(axis_numbers=AXIS, text_boxes=boxes("Inference time (ms)", "GRU")),
@@ -136,31 +150,31 @@ EXAMPLES: dict[str, tuple[View, list[View]]] = {
             view(text_boxes=boxes("Inference time")),
         ],
     ),
-    "caption-label": (told("Figure 1: Training of the model."), [view(), told(""), view(None)]),
-    "caption-short": (
+    "CC-LABEL-ONLY": (told("Figure 1: Training of the model."), [view(), told(""), view(None)]),
+    "CC-TITLE-ONLY": (
         told("Figure 1: Training and test accuracy of the two models on the validation split."),
         [told("Figure 1: Model."), told("Figure 1: Training and test accuracy, where the model is trained twice.")],
     ),
-    "caption-merged": (told("Figure 6. Impact of noise. Figure 7. Impact of drift."), [view()]),
-    "caption-no-metric": (
+    "CC-MERGED": (told("Figure 6. Impact of noise. Figure 7. Impact of drift."), [view()]),
+    "CC-NO-METRIC": (
         view("Figure 1: Results of all models on both tasks."),
         [view(), view("Figure 1: Overview.")],
     ),
-    "caption-no-groups": (told("Figure 1: Comparison of the accuracy."), [told("Figure 1: Comparison of A and B.")]),
-    "caption-measure": (view(), [told("Figure 1: Model overview."), told("")]),
-    "caption-panels": (told("Figure 1: (a) Loss."), [told("Figure 1: Loss.")]),
-    "caption-many-panels": (told("Figure 1: (a) Loss. (b) Gain. (c) Size."), [told("Figure 1: (a) Loss.")]),
-    "caption-details": (told("Figure 1: Mean squared error (MSE)."), [told("Figure 1: Error.")]),
-    "caption-explains": (
+    "CC-NO-GROUPS": (told("Figure 1: Comparison of the accuracy."), [told("Figure 1: Comparison of A and B.")]),
+    "CC-MEASURE": (view(), [told("Figure 1: Model overview."), told("")]),
+    "CC-PANELS": (told("Figure 1: (a) Loss."), [told("Figure 1: Loss.")]),
+    "CC-MANY-PANELS": (told("Figure 1: (a) Loss. (b) Gain. (c) Size."), [told("Figure 1: (a) Loss.")]),
+    "CC-DETAILS": (told("Figure 1: Mean squared error (MSE)."), [told("Figure 1: Error.")]),
+    "CC-EXPLAINS": (
         told("Figure 1: The encoder is frozen. The decoder is trained with dropout."),
         [told("Figure 1: Overview. The encoder is frozen.")],
     ),
-    "caption-finding": (told("Figure 1: Our model is faster."), [view()]),
-    "axis-not-named": (
+    "CC-FINDING": (told("Figure 1: Our model is faster."), [view()]),
+    "CC-AXIS-NOT-NAMED": (
         view("Figure 1: Training of both models.", axis_numbers=AXIS),
         [view(axis_numbers=AXIS), view("Figure 1: Training."), view("Figure 1: BLEU.", axis_numbers=AXIS)],
     ),
-    "plot-no-measure": (
+    "CC-PLOT-NO-MEASURE": (
         view("Figure 1: Training.", axis_numbers=AXIS, text_boxes=boxes("GRU", "LSTM")),
         [
             view("Figure 1: Training.", axis_numbers=[[9.0, 7.0, 1.0]], text_boxes=boxes("GRU")),
@@ -168,8 +182,8 @@ EXAMPLES: dict[str, tuple[View, list[View]]] = {
             view("Figure 1: Training.", text_boxes=boxes("GRU")),
         ],
     ),
-    "caption-metric-differs": (view("Figure 1: BLEU of both models."), [view(), view("Figure 1: Training.")]),
-    "caption-words-absent": (
+    "CC-METRIC-DIFFERS": (view("Figure 1: BLEU of both models."), [view(), view("Figure 1: Training.")]),
+    "CC-WORDS-ABSENT": (
         view(text_boxes=boxes(*WORDS)),
         [
             view(),
@@ -178,8 +192,8 @@ EXAMPLES: dict[str, tuple[View, list[View]]] = {
             view("Figure 1: Training."),
         ],
     ),
-    "caption-words-found": (view(), [view("Figure 1: Accuracy of the GRU.")]),
-    "caption-numbers-absent": (
+    "CC-WORDS-FOUND": (view(), [view("Figure 1: Accuracy of the GRU.")]),
+    "CC-NUMBERS-ABSENT": (
         view("Figure 1: 0.35, 17 and 92.", text_boxes=boxes("11", "12", "13", "14", "15")),
         [
             view("Figure 1: 0.35, 17 and 92.", text_boxes=boxes("11", "12", "13", "14", "92")),
@@ -187,15 +201,15 @@ EXAMPLES: dict[str, tuple[View, list[View]]] = {
             view("Figure 1: 0.35, 17 and 92.", text_boxes=boxes("11")),
         ],
     ),
-    "caption-panels-not-drawn": (
+    "CC-PANELS-NOT-DRAWN": (
         view("Figure 1: (a) Loss. (b) Gain. (c) Size.", panel_letters=["a", "b"]),
         [view("Figure 1: (a) Loss. (b) Gain.", panel_letters=["a", "b"]), view("Figure 1: (a) Loss. (b) Gain.")],
     ),
-    "panels-not-explained": (
+    "CC-PANELS-NOT-EXPLAINED": (
         view("Figure 1: Loss.", panel_letters=["a", "b"]),
         [view("Figure 1: Loss (left).", panel_letters=["a", "b"]), view("Figure 1: Loss.")],
     ),
-    "bare-pointer": (
+    "CTX-BARE-POINTER": (
         view(citing="Results are shown in Figure 1.", kind="pointer"),
         [
             view(citing="Results are shown in Figure 1. The accuracy of LSTM differs.", kind="pointer"),
@@ -203,16 +217,16 @@ EXAMPLES: dict[str, tuple[View, list[View]]] = {
             view(),
         ],
     ),
-    "claim": (
+    "CTX-CLAIM": (
         view(citing="LSTM is better.", kind="comparison"),
         [view(citing="See Figure 1.", kind="pointer"), view()],
     ),
-    "claim-numbers-found": (
+    "CTX-NUMBERS-FOUND": (
         view(citing="It rises from 61.5 to 93.", text_boxes=boxes("61.5", "93")),
         [view(citing="It rises from 61.5 to 94.", text_boxes=boxes("61.5", "93"))],
     ),
-    "citing-words-absent": (view(citing=" ".join(WORDS)), [view(citing=" ".join([*WORDS, "accuracy"])), view()]),
-    "reversed-trend": (
+    "CTX-WORDS-ABSENT": (view(citing=" ".join(WORDS)), [view(citing=" ".join([*WORDS, "accuracy"])), view()]),
+    "CTX-REVERSED-TREND": (
         view("Figure 1: Accuracy rises with depth.", "Accuracy falls with depth."),
         [view("Figure 1: Accuracy rises with depth.", "Accuracy rises with depth.")],
     ),
@@ -238,7 +252,10 @@ def test_a_rule_finds_its_fault_and_nothing_near_it(rule: str) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_a_rule_is_documented_and_moves_known_dimensions(rule: Rule) -> None:
-    assert rule.why.endswith(".")
+    assert re.fullmatch(r"(VC|SL|CC|CTX|MR)(-[A-Z]+)+", rule.id)
+    assert SHORT_NAMES[rule.dimensions[0]] == rule.id.partition("-")[0]
+    assert rule.says.endswith(".") and rule.source.endswith(".")
+    assert rule.mend.endswith(".") if rule.is_fault else not rule.mend
     assert set(rule.effects) <= set(DIMENSION_KEYS)
     assert rule.dimensions
     assert rule.cap is None or rule.ceilings
@@ -253,6 +270,61 @@ def test_a_clean_figure_has_no_fault() -> None:
 
 def test_nothing_is_found_in_nothing() -> None:
     assert find(View()) == []
+
+
+# --- findings for people ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "of", "place"),
+    [
+        ("VC-TINY-LABELS", {"text_height_pt_min": 3.0}, (60.0, 0.0, 90.0, 6.0)),
+        ("VC-UNSURE-TEXT", {"ocr_confidence_mean": 0.7}, (0.0, 0.0, 50.0, 12.0)),
+        ("VC-CLIPPED", {"clipped_edges": ["left"]}, (0.0, 0.0, 48.0, 800.0)),
+        ("MR-TRUNCATED-BARS", {"standing_bars": 4, "axis_numbers": [[60.0, 70.0, 80.0]]}, (10.0, 90.0, 20.0, 100.0)),
+        ("MR-NO-UNIT", {"axis_numbers": AXIS}, (0.0, 0.0, 50.0, 12.0)),
+    ],
+)
+def test_a_finding_shows_its_place(rule: str, of: dict[str, Any], place: tuple[float, ...]) -> None:
+    read = [
+        ("Latency", 0.6, [0.0, 0.0, 50.0, 12.0]),
+        ("Accuracy", 0.97, [60.0, 0.0, 90.0, 6.0]),
+        ("x", 0.97, [60.0, 0.0, 90.0, 3.0]),  # one character tells little of its font
+        ("60", 0.97, [10.0, 90.0, 20.0, 100.0]),
+        ("60", 0.97, [110.0, 90.0, 120.0, 100.0]),
+    ]
+    text = [TextBox(text=words, confidence=sure, bbox=bbox) for words, sure, bbox in read]
+    (finding,) = [f for f in find(view("Figure 1: Latency of A.", text_boxes=text, **of)) if f.rule.id == rule]
+    assert finding.bbox == place
+
+
+def test_panels_and_overlaps_show_all_that_belongs_to_them() -> None:
+    order = next(f for f in find(EXAMPLES["SL-PANEL-ORDER"][0]) if f.rule.id == "SL-PANEL-ORDER")
+    assert order.bbox == (0.0, 0.0, 420.0, 12.0)
+    overlap = next(f for f in find(EXAMPLES["SL-OVERLAPPING-TEXT"][0]) if f.rule.id == "SL-OVERLAPPING-TEXT")
+    assert overlap.bbox == (0.0, 0.0, 50.0, 12.0)
+
+
+def test_a_place_that_is_not_known_is_none() -> None:
+    (finding,) = [f for f in find(EXAMPLES["MR-TRUNCATED-BARS"][0]) if f.rule.id == "MR-TRUNCATED-BARS"]
+    assert finding.bbox is None  # no text reads 60
+    assert next(f for f in find(told("Figure 1: Model.")) if f.rule.id == "CC-LABEL-ONLY").bbox is None
+
+
+def test_findings_come_by_weight_and_read_every_paragraph() -> None:
+    paragraphs = [*["See Figure 1."] * 3, "Accuracy falls with depth."]
+    of = item(
+        caption="Figure 1: Accuracy rises with depth.",
+        citations=[Citation(text=text, kind="trend", weight=0.5) for text in paragraphs],
+        features=SidecarFeatures(image=image_features(width=300)),
+    )
+    told_ = findings(of)
+    weights = [finding.rule.weight for finding in told_]
+    assert weights == sorted(weights, reverse=True)
+    assert [finding.rule.id for finding in told_[:2]] == ["CTX-REVERSED-TREND", "VC-VERY-COARSE"]
+    assert not told_[-1].rule.is_fault and told_[-1].rule.weight < 0
+    text_only = findings(item(caption="Figure 1: Model.", features=None))
+    assert text_only[0].rule.id == "CC-LABEL-ONLY"
 
 
 # --- scores ---------------------------------------------------------------------------------------------------------
@@ -277,12 +349,12 @@ def test_a_hard_cap_cuts_whatever_speaks_for_the_caption() -> None:
     )
     answer = score("caption_consistency", find(View(caption=caption)))
     assert answer.score == 6 and "at most 6" in answer.reason
-    context = score("context_consistency", find(EXAMPLES["reversed-trend"][0]))
+    context = score("context_consistency", find(EXAMPLES["CTX-REVERSED-TREND"][0]))
     assert context.score == 2 and "at most 2" in context.reason
 
 
 def test_scores_stay_on_the_scale_and_texts_within_their_limits() -> None:
-    rule = Rule("x", {"visual_clarity": -4.0}, lambda view: "x", "x.")
+    rule = Rule("VC-X", {"visual_clarity": -4.0}, lambda view: "x", "x.", "x.")
     answer = score("visual_clarity", [Finding(rule, "long " * 100)] * 20)
     assert answer.score == 1
     assert len(answer.reason) == 600 and len(answer.evidence) == 8 and max(map(len, answer.evidence)) == 300
