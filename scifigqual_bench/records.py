@@ -132,7 +132,12 @@ class Reasons(Record):
 
 
 class Rating(Record):
-    """What one person said of one figure (SPEC 4)."""
+    """What one person said of one figure (SPEC 4).
+
+    Attributes:
+        summary: What the rater thinks of the figure as a whole.
+        suggestion: What would make it better.
+    """
 
     figure_id: str
     rater_id: str
@@ -145,6 +150,8 @@ class Rating(Record):
         default=None, description="The rater's overall as stored by its source; gold never reads it."
     )
     reasons: Reasons = Reasons()
+    summary: str | None = None
+    suggestion: str | None = None
     source: str | None = None
     rated_at: str | None = None
 
@@ -176,18 +183,60 @@ class TextBox(Record):
 
     Attributes:
         text: What was read.
-        confidence: 0..1.
+        confidence: 0..1; 1 for text that the PDF itself tells.
         bbox: x0, y0, x1, y1 in pixels of the figure's image.
         rotated: Whether it runs upwards or downwards.
+        source: ``"pdf"``: told by the PDF; ``"ocr"``: read from the pixels.
+        font_size_pt: Font size in print in points, where the PDF tells it.
+        contrast: Contrast ratio of WCAG 2 against its ground, 1..21; None where it was not measured.
     """
 
     text: str
     confidence: Share
     bbox: BBox
     rotated: bool = False
+    source: Literal["pdf", "ocr"] = "ocr"
+    font_size_pt: float | None = None
+    contrast: float | None = None
 
 
-FEATURES_VERSION = "1"
+class MainColour(Record):
+    """A colour that covers areas or lines of the figure.
+
+    Attributes:
+        colour: As ``"#rrggbb"``.
+        share: Of the image's pixels.
+    """
+
+    colour: str
+    share: Share
+
+
+class Axis(Record):
+    """A numbered axis, as its tick labels tell it.
+
+    Attributes:
+        panel: Index of its plot area, from 0 in reading order; the two axes of one plot share it.
+        letter: Letter of that panel, where one stands beside it.
+        side: Where the labels stand: ``"left"`` of the plot area or below it (``"bottom"``).
+        numbers: Upwards, or from the left.
+        scale: How the numbers are spaced; None where both scales fit.
+        title: Text that stands along the labels.
+        unit: From the title or the labels, without brackets.
+        bbox: Around the labels, in pixels of the figure's image.
+    """
+
+    panel: int
+    letter: str | None = None
+    side: Literal["left", "bottom"]
+    numbers: list[float]
+    scale: Literal["linear", "logarithmic"] | None = None
+    title: str | None = None
+    unit: str | None = None
+    bbox: BBox
+
+
+FEATURES_VERSION = "2"
 
 
 class ImageFeatures(Record):
@@ -195,28 +244,52 @@ class ImageFeatures(Record):
 
     Attributes:
         version: Version of this record and of the code that fills it.
-        ocr_engine: Engine and version that read the text, or ``"none"``.
+        ocr_engine: What read the text: ``"pdf"``, the engine and its version, both, or ``"none"`` where nobody looked.
         width: Pixels.
         height: Pixels.
         megapixels: width * height / 1e6.
         print_width_pt: Printed width in PDF points, where known.
         print_height_pt: Printed height in PDF points, where known.
+        raster_share: Share of the figure that images embedded in the PDF cover; None without the PDF.
+        effective_dpi: Lowest resolution in print of the embedded images that cover at least 2% of the figure; None
+            where there are none, and without the PDF: the resolution of the rendering says nothing of the figure.
+        jpeg_blockiness: Jumps at the borders of 8 x 8 blocks over those elsewhere, about 1 without blocks: of the
+            embedded JPEG images or, without the PDF, of the image as it came. None where no JPEG is embedded.
         blur_laplacian: Variance of the Laplacian of the grey image (0..255 scale); low is blurred.
         edge_density: Share of pixels that Canny marks as edges.
         whitespace_share: Share of pixels with grey >= 245.
         dominant_colour_share: Share of the most frequent colour (5 bits a channel).
         distinct_hues: Number of 10-degree hue bins that hold at least 0.2% of the pixels with colour.
         colourfulness: Hasler and Suesstrunk's measure; 0 for grey images.
+        coloured_share: Share of pixels with colour.
+        hue_shares: Share of the image in each of twelve hues with colour, red first, then orange, yellow and so on.
+        main_colours: Flat colours, most frequent first.
+        colour_distance_min: Smallest CIEDE2000 distance between two main colours that are no greys; None with fewer
+            than two, and where colours run into each other (photos, colour maps).
+        deuteranopia_distance_min: The same as people without M cones see it.
+        deuteranopia_pair: The two colours of that distance.
+        protanopia_distance_min: The same as people without L cones see it.
+        protanopia_pair: The two colours of that distance.
+        ink_offset_x: Centre of the ink's mass from the middle of the image, -0.5 (left) .. 0.5, in widths.
+        ink_offset_y: The same downwards, -0.5 (top) .. 0.5, in heights.
         text_boxes: Text found, in reading order.
         text_area_share: Area of the text boxes over the area of the image.
-        ocr_confidence_mean: Mean confidence, None without text.
-        ocr_confidence_min: Lowest confidence, None without text.
-        text_height_pt_min: Height of the smallest text at print size in points, None where print size is unknown.
-        text_height_pt_median: Median height of the text at print size in points.
+        ocr_confidence_mean: Mean confidence of what OCR read, None where it read nothing.
+        ocr_confidence_min: Lowest confidence of what OCR read, None where it read nothing.
+        text_height_pt_min: Font size of the smallest text in print in points, None where print size is unknown.
+        text_height_pt_median: Median font size of the text in print in points.
+        text_contrast_min: Lowest contrast ratio (WCAG 2) of text against its ground, 1..21.
+        text_contrast_median: Median of these ratios.
+        overlapping_text: Pairs of indices into ``text_boxes`` of pieces that lie on top of each other.
+        rotated_text: Number of pieces that run upwards or downwards.
         panel_letters: Panel letters found, lower case, in reading order, for example ``["a", "b"]``.
         axis_numbers: Numbers along the left edge of a plot area, from bottom to top, one list a panel.
+        axes: Numbered axes, left and bottom ones, panel by panel.
+        legend: Texts that stand beside a key (a stroke, a patch or a marker), in reading order.
         clipped_edges: Edges ("left", "right", "top", "bottom") where ink runs off the image.
         standing_bars: Bars in the largest row of bars that stand on a common line; None where nobody looked.
+        bar_base: Value of the left axis at the foot of those bars, 0 for bars that start at zero; None where there
+            are no bars or no linear axis beside them.
     """
 
     version: str = FEATURES_VERSION
@@ -226,36 +299,66 @@ class ImageFeatures(Record):
     megapixels: float
     print_width_pt: float | None = None
     print_height_pt: float | None = None
+    raster_share: Share | None = None
+    effective_dpi: float | None = None
+    jpeg_blockiness: float | None = None
     blur_laplacian: float
     edge_density: Share
     whitespace_share: Share
     dominant_colour_share: Share
     distinct_hues: int
     colourfulness: float
+    coloured_share: Share | None = None
+    hue_shares: list[Share] = []
+    main_colours: list[MainColour] = []
+    colour_distance_min: float | None = None
+    deuteranopia_distance_min: float | None = None
+    deuteranopia_pair: list[str] = []
+    protanopia_distance_min: float | None = None
+    protanopia_pair: list[str] = []
+    ink_offset_x: float | None = None
+    ink_offset_y: float | None = None
     text_boxes: list[TextBox] = []
     text_area_share: Share = 0.0
     ocr_confidence_mean: Share | None = None
     ocr_confidence_min: Share | None = None
     text_height_pt_min: float | None = None
     text_height_pt_median: float | None = None
+    text_contrast_min: float | None = None
+    text_contrast_median: float | None = None
+    overlapping_text: list[list[int]] = []
+    rotated_text: int = 0
     panel_letters: list[str] = []
     axis_numbers: list[list[float]] = []
+    axes: list[Axis] = []
+    legend: list[str] = []
     clipped_edges: list[str] = []
     standing_bars: int | None = None
+    bar_base: float | None = None
 
 
 class CaptionOverlap(Record):
     """How much of the caption is found in the image's text (SPEC 9); None where the caption has nothing of the kind.
 
     Attributes:
-        word_share: Share of the caption's content words found by OCR.
-        number_share: Share of the caption's numbers found by OCR.
+        word_share: Share of the caption's content words found in the image.
+        number_share: Share of the caption's numbers found in the image.
         panels_named: Panel letters that the caption names.
+        panels_drawn: Those of them that the image shows.
+        metrics_named: Measures that the caption names.
+        metrics_found: Those of them that the image names, too.
+        groups_named: What the caption says is compared, in its own words.
+        groups_found: Those of them whose words all stand in the image.
     """
 
     word_share: Share | None = None
     number_share: Share | None = None
     panels_named: list[str] = []
+    panels_drawn: list[str] = []
+    metrics_named: list[str] = []
+    metrics_found: list[str] = []
+    groups_named: list[str] = []
+    groups_found: list[str] = []
 
 
 class SidecarFeatures(Record):
@@ -298,6 +401,8 @@ class Figure(Record):
         fig_index: Part of the id. The printed number where it is a plain, unrepeated number, else the next free one,
             so that finding one more figure does not rename the others.
         number: The number as printed (``"3"``, ``"A1"``).
+        caption_raw: The caption as its source gave it, where that had to be cleaned of markup.
+        subtopic: Finer than ``topic``, where the source has two levels.
         section: Heading over the first paragraph that cites the figure; a float itself stands in no section.
         bbox: The graphic without its caption, in PDF points from the top left corner of the page.
         caption_bbox: The caption, in the same coordinates.
@@ -313,12 +418,14 @@ class Figure(Record):
     fig_index: Annotated[int, Field(ge=0)]
     number: str | None = None
     caption: str = ""
+    caption_raw: str | None = None
     citations: list[Citation] = []
     venue: str | None = None
     year: int | None = None
     title: str | None = None
     section: str | None = None
     topic: str | None = None
+    subtopic: str | None = None
     figure_type: FigureType | None = None
     page: int | None = None
     bbox: BBox | None = None

@@ -31,6 +31,8 @@ class Crop:
         height: In pixels.
         bbox: The ink, in PDF points from the page's top left corner; the image shows up to MARGIN more on each side.
         dpi: Resolution; below the one asked for where the image would have been too large.
+        frame: What the image shows, margin included, in PDF points from the page's top left corner.
+        turn: Quarter turns clockwise that brought it upright.
     """
 
     png: bytes
@@ -38,6 +40,8 @@ class Crop:
     height: int
     bbox: Rect
     dpi: float
+    frame: Rect
+    turn: int = 0
 
 
 def render_region(page: object, bbox: Rect, turn: int = 0, dpi: float = DPI, max_side: int = MAX_SIDE) -> Crop:
@@ -80,6 +84,7 @@ def render_region(page: object, bbox: Rect, turn: int = 0, dpi: float = DPI, max
     margin = round(MARGIN * scale)
     left, top = max(0, ink[0] - margin), max(0, ink[1] - margin)
     shown = pixels[top : ink[3] + margin, left : ink[2] + margin]
+    frame = (left, top, left + shown.shape[1], top + shown.shape[0])
     if turn:
         shown = np.rot90(shown, -turn)
     buffer = io.BytesIO()
@@ -91,6 +96,8 @@ def render_region(page: object, bbox: Rect, turn: int = 0, dpi: float = DPI, max
         height=shown.shape[0],
         bbox=tuple(corner / scale for corner in corners),
         dpi=scale * 72.0,
+        frame=tuple((v + (pixmap.x, pixmap.y)[k % 2]) / scale for k, v in enumerate(frame)),
+        turn=turn,
     )
 
 
