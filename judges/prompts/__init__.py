@@ -19,7 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from scifigqual_bench import rubric
 from scifigqual_bench.judges.base import Evidence
-from scifigqual_bench.records import CallRole, ImageFeatures, Record, SidecarFeatures
+from scifigqual_bench.records import Axis, CallRole, ImageFeatures, Record, SidecarFeatures
 
 FOLDER = Path(__file__).resolve().parent
 SHARED_TEMPLATES = ("material", "rubric")
@@ -52,11 +52,24 @@ def escape_material(text: str) -> str:
 def features_text(features: SidecarFeatures | ImageFeatures) -> str:
     """Sidecar features as lines of ``name: value``; text read from the image is cut to :data:`MAX_OCR_CHARS`."""
     image = features.image if isinstance(features, SidecarFeatures) else features
-    values = image.model_dump(exclude={"version", "text_boxes"})
+    values = image.model_dump(exclude={"version", "text_boxes", *_LONG})
+    values["overlapping_text_pairs"] = len(image.overlapping_text)
+    values["axes"] = [_axis(axis) for axis in image.axes]
     values["text_read"] = " | ".join(box.text for box in image.text_boxes)[:MAX_OCR_CHARS]
     if isinstance(features, SidecarFeatures) and features.caption is not None:
         values |= {f"caption_{name}": value for name, value in features.caption.model_dump().items()}
     return entries((name, _value(value)) for name, value in values.items())
+
+
+_LONG = ("hue_shares", "main_colours", "overlapping_text", "axis_numbers", "axes")
+"""Measurements that take many words and tell a reader of the image little, or that a shorter line stands for."""
+
+
+def _axis(axis: Axis) -> str:
+    """An axis in some words: where it is, what it measures, its first and last number."""
+    where = f"{axis.side} axis of {'panel ' + axis.letter if axis.letter else f'plot {axis.panel + 1}'}"
+    what = f" ({axis.title})" if axis.title else ""
+    return f"{where}{what} {axis.numbers[0]:g} to {axis.numbers[-1]:g}{', ' + axis.scale if axis.scale else ''}"
 
 
 def entries(pairs: Iterable[tuple[str, str]]) -> str:
