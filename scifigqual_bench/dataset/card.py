@@ -22,6 +22,10 @@ from scifigqual_bench.rubric import DIMENSIONS
 SPLIT_MEANING = {
     "rated": "figures with gold from people's ratings",
     "unrated": "figures without ratings",
+    "eval1200": "the frozen split that judges are compared on; whole papers",
+    "dev": "a few whole papers for work on prompts",
+    "validation": "whole papers for choosing between trained judges",
+    "train": "whole papers for training judges",
 }
 
 
@@ -38,7 +42,7 @@ class SplitSummary:
     @property
     def meaning(self) -> str:
         """What the split holds, in words."""
-        return SPLIT_MEANING[self.name]
+        return SPLIT_MEANING.get(self.name, "")
 
 
 def _markdown(text: str) -> str:

@@ -4,9 +4,12 @@ Layout::
 
     README.md                       card; its YAML tells ``load_dataset`` where the data is
     data/rated-00000-of-00001.parquet
+    frozen/eval1200.json            hashes of the rows of a frozen split
     papers.jsonl                    what happened to each PDF
     dropped.jsonl                   figures that were found and left out, with the reason
     problems.jsonl                  everything a person should look at
+    release_report.json             what an import of the public release found, in numbers
+    leakage.json                    what splits share, or that they share nothing
 
 A folder is written beside its place and swapped in whole, so that a crash leaves the old one as it was.
 """
@@ -14,6 +17,7 @@ A folder is written beside its place and swapped in whole, so that a crash leave
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator
@@ -27,10 +31,12 @@ import yaml
 
 from scifigqual_bench.dataset.schema import dataset_features
 from scifigqual_bench.errors import InputError
-from scifigqual_bench.records import Figure
+from scifigqual_bench.records import Figure, Record
 
 ROWS_PER_GROUP = 100
 """Rows in a Parquet row group: small enough to stream images of a megabyte each."""
+GROUP_BYTES = 100_000_000
+"""Image bytes in a row group of larger images: whoever reads one image may have to read its group."""
 SHARD_BYTES = 500_000_000
 SPLITS = ("rated", "unrated")
 MARKER = "scifigqual-bench"
@@ -56,22 +62,26 @@ class SplitWriter:
         self._buffer: list[dict[str, Any]] = []
         self._writer: pq.ParquetWriter | None = None
         self._shards: list[Path] = []
+        self._group_bytes = 0
         self._shard_bytes = 0
 
-    def add(self, figure: Figure, image: bytes) -> None:
-        """Append one row."""
+    def add(self, figure: Figure, image: bytes | None) -> None:
+        """Append one row; a figure whose image is missing has a null there."""
         row = figure.model_dump()
-        row["image"] = {"bytes": image, "path": None}
+        row["image"] = None if image is None else {"bytes": image, "path": None}
+        size = 0 if image is None else len(image)
         self._buffer.append(row)
         self.rows += 1
-        self.image_bytes += len(image)
-        self._shard_bytes += len(image)
-        if len(self._buffer) == ROWS_PER_GROUP:
+        self.image_bytes += size
+        self._group_bytes += size
+        if len(self._buffer) == ROWS_PER_GROUP or self._group_bytes >= GROUP_BYTES:
             self._flush()
 
     def _flush(self) -> None:
         if not self._buffer:
             return
+        self._shard_bytes += self._group_bytes
+        self._group_bytes = 0
         if self._writer is None:
             path = self.folder / f"{self.split}-{len(self._shards):05d}.parquet"
             self._shards.append(path)
@@ -142,6 +152,25 @@ def staged(out: Path) -> Iterator[Path]:
 # --- read -----------------------------------------------------------------------------------------------------------
 
 
+def content_sha256(record: Record, include: set[str] | None = None, exclude: set[str] | None = None) -> str:
+    """SHA-256 of a record's content, the same on every machine.
+
+    Fields at their default don't count, so that a record that later gets a field more keeps its hash.
+
+    Args:
+        record: The record.
+        include: Its fields that count; all where None.
+        exclude: Fields that don't.
+
+    >>> from scifigqual_bench.records import PaperMeta
+    >>> content_sha256(PaperMeta(paper_id="a")) == content_sha256(PaperMeta(paper_id="a", title=None))
+    True
+    """
+    content = record.model_dump(include=include, exclude=exclude, exclude_defaults=True)
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def _card_metadata(card: Path) -> dict[str, Any]:
     text = card.read_text(encoding="utf-8")
     if not text.startswith("---\n"):
@@ -205,11 +234,11 @@ class DatasetFolder:
                 for batch in parquet.iter_batches(batch_size=ROWS_PER_GROUP // 4, columns=columns):
                     yield from batch.to_pylist()
 
-    def figures(self, splits: Iterable[str] | None = None) -> Iterator[tuple[Figure, bytes]]:
-        """Every figure with its encoded image."""
+    def figures(self, splits: Iterable[str] | None = None) -> Iterator[tuple[Figure, bytes | None]]:
+        """Every figure with its encoded image; None where the image is missing."""
         for row in self.rows(splits):
             image = row.pop("image")
-            yield Figure.model_validate(row), image["bytes"]
+            yield Figure.model_validate(row), image["bytes"] if image else None
 
     def records(self, splits: Iterable[str] | None = None) -> Iterator[Figure]:
         """Every figure without its image, which is not read."""
@@ -217,9 +246,15 @@ class DatasetFolder:
             yield Figure.model_validate(row)
 
     def fingerprint(self, splits: Iterable[str] | None = None) -> str:
-        """SHA-256 over the rows' content: ids, texts, gold, and the hash of each image that the row states.
+        """SHA-256 over the rows' content: ids, texts, ratings, gold, and the hash of each image that the row states.
 
-        Independent of the order of rows, of sharding and of Parquet's encoding.
+        Independent of the machine, of the order of rows, of sharding and of Parquet's encoding. Sidecar features are
+        left out: they follow from the image, and a judge measures those of another version anew.
         """
-        digests = sorted(hashlib.sha256(figure.model_dump_json().encode()).digest() for figure in self.records(splits))
-        return hashlib.sha256(b"".join(digests)).hexdigest()
+        return fingerprint_of(self.records(splits))
+
+
+def fingerprint_of(figures: Iterable[Figure]) -> str:
+    """The fingerprint of some rows, see :meth:`DatasetFolder.fingerprint`."""
+    digests = sorted(content_sha256(figure, exclude={"features"}) for figure in figures)
+    return hashlib.sha256("".join(digests).encode()).hexdigest()
