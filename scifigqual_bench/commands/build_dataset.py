@@ -6,11 +6,9 @@ import argparse
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import yaml
-
-from scifigqual_bench.commands.common import OK, WITH_PROBLEMS, print_problems, run
+from scifigqual_bench.commands.common import OK, WITH_PROBLEMS, option, print_problems, run
 from scifigqual_bench.errors import InputError
 
 if TYPE_CHECKING:
@@ -58,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument(
         "--executor-option",
-        type=_option,
+        type=option,
         action="append",
         default=[],
         metavar="NAME=VALUE",
@@ -84,17 +82,6 @@ def _positive(kind: type[int] | type[float]) -> Callable[[str], int | float]:
 
     number.__name__ = f"positive {kind.__name__}"  # argparse names it in its error
     return number
-
-
-def _option(text: str) -> tuple[str, Any]:
-    """A name and a value, which is a number, text, a list or a mapping as in YAML."""
-    name, _, value = text.partition("=")
-    if not name.isidentifier() or not value:
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
-    try:
-        return name, yaml.safe_load(value)
-    except yaml.YAMLError as error:
-        raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
 
 
 def _executor(args: argparse.Namespace) -> Executor | None:

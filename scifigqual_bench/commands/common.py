@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable, Iterable
+from typing import Any
+
+import yaml
 
 from scifigqual_bench.errors import InputError
 
@@ -34,6 +38,21 @@ def run(command: Callable[[], int]) -> int:
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     return INPUT_ERROR
+
+
+def option(text: str) -> tuple[str, Any]:
+    """An argument ``NAME=VALUE`` as name and value, which is a number, text, a list or a mapping as in YAML.
+
+    >>> option("tasks=4"), option("slurm={partition: gpu}")
+    (('tasks', 4), ('slurm', {'partition': 'gpu'}))
+    """
+    name, _, value = text.partition("=")
+    if not name.isidentifier() or not value:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    try:
+        return name, yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
 
 
 def print_problems(title: str, problems: Iterable[str], where: str | None = None) -> None:

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scifigqual_bench.commands.common import OK, WITH_PROBLEMS
+from scifigqual_bench.commands.common import OK, WITH_PROBLEMS, option
 from scifigqual_bench.commands.inputs import add_dataset, positive
 from scifigqual_bench.errors import InputError
 
@@ -88,6 +88,14 @@ def add_commands(commands: Any) -> None:
     api.add_argument("--tokens-per-minute", type=float, default=absent, metavar="N")
     api.add_argument("--timeout", type=float, default=absent, metavar="SECONDS", help="of one attempt")
     api.add_argument("--retries", type=int, default=absent, metavar="N", help="attempts after the first")
+    api.add_argument(
+        "--backend-option",
+        type=option,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="any option of the backend by its name, for example retries=2; repeat it for more",
+    )
     judge.set_defaults(command=_judge)
 
     merge = commands.add_parser("merge", help="put the run folders of all shards together")
@@ -154,7 +162,7 @@ def _protocol_and_backend(args: argparse.Namespace, measurements: Measurements) 
     from scifigqual_bench.judges.backends import make_backend
     from scifigqual_bench.judges.run_matrix import run_by_id
 
-    given = {name: getattr(args, name) for name in API_OPTIONS if hasattr(args, name)}
+    given = {name: getattr(args, name) for name in API_OPTIONS if hasattr(args, name)} | dict(args.backend_option)
     if args.seed is not None:
         given["seed"] = args.seed
     keyless = {"api_key_env": None} if args.dry_run else {}  # nothing is asked, so no key is needed
