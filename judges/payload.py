@@ -52,16 +52,8 @@ class JudgeItem:
     @cached_property
     def image_input(self) -> ImageInput:
         """The image as the requests carry it; hashed once a figure, not once a call."""
-        width, height = print_size_pt(self.figure) or (None, None)
+        width, height = self.figure.print_size_pt or (None, None)
         return ImageInput(self.image, hashlib.sha256(self.image).hexdigest(), width, height)
-
-
-def print_size_pt(figure: Figure) -> tuple[float, float] | None:
-    """Printed width and height in PDF points; None where the region on the page is unknown."""
-    if figure.bbox is None:
-        return None
-    x0, y0, x1, y1 = figure.bbox
-    return x1 - x0, y1 - y0
 
 
 def snippet(text: str, mentions: Sequence[str] = (), limit: int = MAX_SNIPPET_CHARS) -> str:

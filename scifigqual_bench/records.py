@@ -384,6 +384,10 @@ class Provenance(Record):
         confidence: 0..1, a rank of trust, not a probability.
         dpi: Resolution at which the region was rendered.
         text_layer: ``"native"`` or ``"ocr"``.
+        turn: Quarter turns clockwise, 0..3, by which the image is turned against the page as displayed: figures that
+            are printed sideways or upside down are stored upright, their ``bbox`` stays in the page's coordinates.
+        layout_model_iou: Intersection over union of the region with what a layout model sees there, 0 where it sees
+            no figure; None where it was not asked.
     """
 
     pdf_sha256: str | None = None
@@ -392,6 +396,8 @@ class Provenance(Record):
     confidence: Share | None = None
     dpi: float | None = None
     text_layer: Literal["native", "ocr"] | None = None
+    turn: Annotated[int, Field(ge=0, le=3)] | None = None
+    layout_model_iou: Share | None = None
 
 
 class Figure(Record):
@@ -440,6 +446,15 @@ class Figure(Record):
     curation_status: Literal["kept", "flagged", "recropped"] = "kept"
     curation_marks: list[Mark] = []
     provenance: Provenance | None = None
+
+    @property
+    def print_size_pt(self) -> tuple[float, float] | None:
+        """Printed width and height of the image in PDF points; None where the region on the page is unknown."""
+        if self.bbox is None:
+            return None
+        x0, y0, x1, y1 = self.bbox
+        sideways = self.provenance is not None and (self.provenance.turn or 0) % 2 == 1
+        return (y1 - y0, x1 - x0) if sideways else (x1 - x0, y1 - y0)
 
 
 class PaperMeta(Record):

@@ -115,10 +115,6 @@ def _measure_with(engine: OcrEngine) -> FeatureExtractor:
     from scifigqual_bench.features.extract import extract_features
 
     def measure(figure: Figure, image: bytes) -> SidecarFeatures:
-        size = None
-        if figure.bbox is not None:
-            x0, y0, x1, y1 = figure.bbox
-            size = (x1 - x0, y1 - y0)
-        return extract_features(image, caption=figure.caption, print_size_pt=size, ocr=engine)
+        return extract_features(image, caption=figure.caption, print_size_pt=figure.print_size_pt, ocr=engine)
 
     return measure
