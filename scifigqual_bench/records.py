@@ -620,6 +620,8 @@ class CallRecord(Record):
         image_sha256: Hash of the image bytes that were sent, None when no image was.
         cached: Whether the answer came from the cache, so that its tokens were not spent again.
         served_model: What the server says answered, where it says so.
+        figures: The figures of a call about several, in order; empty for a call about the row's figure alone. Text and
+            tokens of such a call stand in the row of the first of them, once.
     """
 
     role: CallRole
@@ -631,6 +633,7 @@ class CallRecord(Record):
     image_sha256: str | None = None
     cached: bool = False
     served_model: str | None = None
+    figures: list[str] = []
 
 
 class Prediction(Record):
@@ -693,6 +696,8 @@ class RunManifest(Record):
     Attributes:
         control: The blind control that the figures were judged under; None for the real thing.
         shard: ``"i/n"`` for one of n parts of a run, split by paper; None for a whole one.
+        payload: What of a figure's evidence a call carries: figures a call, map of the paper, lengths of texts, and
+            what measures features.
         usage: Calls, tokens and cost.
         served_models: What the server said answered, over all calls.
         stopped: Why the run stopped before its end, where it stopped by itself.
@@ -710,6 +715,7 @@ class RunManifest(Record):
     splits: list[str]
     sampling: dict[str, Any] = {}
     image_settings: dict[str, Any] = {}
+    payload: dict[str, Any] = {}
     seed: int | None = None
     configuration_sha256: str
     code_version: str
