@@ -56,17 +56,22 @@ def _code(text: str) -> str:
 
 
 def render_card(
-    name: str, splits: Sequence[SplitSummary], papers: dict[str, int], dropped: int, problems: int, dpi: int
+    name: str,
+    splits: Sequence[SplitSummary],
+    papers: dict[str, int] | None,
+    dropped: int,
+    problems: int,
+    dpi: int | None,
 ) -> str:
     """The card's text.
 
     Args:
         name: Name of the dataset folder.
         splits: The splits that hold rows.
-        papers: Number of papers by status.
+        papers: Number of papers by status; None where the rows were not read from PDFs.
         dropped: Figures that were left out.
         problems: Lines in ``problems.jsonl``.
-        dpi: Resolution of the crops.
+        dpi: Resolution of the crops; None where it is not known.
     """
     name = " ".join(name.split())
     info = DatasetInfo(features=dataset_features())
@@ -93,7 +98,7 @@ def render_card(
         name=name,
         version=__version__,
         splits=splits,
-        papers={status: papers.get(status, 0) for status in ("ok", "partial", "failed")},
+        papers=None if papers is None else {key: papers.get(key, 0) for key in ("ok", "partial", "failed")},
         dropped=dropped,
         problems=problems,
         dpi=dpi,

@@ -251,10 +251,14 @@ class DatasetFolder:
         Independent of the machine, of the order of rows, of sharding and of Parquet's encoding. Sidecar features are
         left out: they follow from the image, and a judge measures those of another version anew.
         """
-        return fingerprint_of(self.records(splits))
+        return fingerprint_of_digests(row_sha256(figure) for figure in self.records(splits))
 
 
-def fingerprint_of(figures: Iterable[Figure]) -> str:
-    """The fingerprint of some rows, see :meth:`DatasetFolder.fingerprint`."""
-    digests = sorted(content_sha256(figure, exclude={"features"}) for figure in figures)
-    return hashlib.sha256("".join(digests).encode()).hexdigest()
+def row_sha256(figure: Figure) -> str:
+    """What one row brings to a fingerprint."""
+    return content_sha256(figure, exclude={"features"})
+
+
+def fingerprint_of_digests(digests: Iterable[str]) -> str:
+    """The fingerprint of rows from their :func:`row_sha256`, in any order."""
+    return hashlib.sha256("".join(sorted(digests)).encode()).hexdigest()
