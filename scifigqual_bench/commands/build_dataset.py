@@ -1,4 +1,4 @@
-"""``build_dataset.py``: PDFs -> a Hugging Face dataset folder."""
+"""``build_dataset.py``: PDFs, or the benchmark's public release, -> a Hugging Face dataset folder."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scifigqual_bench.commands import release
 from scifigqual_bench.commands.common import OK, WITH_PROBLEMS, option, print_problems, run
 from scifigqual_bench.errors import InputError
 
@@ -21,7 +22,7 @@ def parser() -> argparse.ArgumentParser:
         prog="build_dataset.py",
         description="Build a dataset of figures, captions and citing paragraphs from paper PDFs.",
         epilog="Exit codes: 0 written; 1 nothing written, the input has faults; "
-        "3 written, but ratings were not placed (or, with --strict, a PDF failed).",
+        "3 written, but ratings were not placed (or, with --strict, a PDF failed), or splits share something.",
     )
     source = p.add_mutually_exclusive_group(required=True)
     source.add_argument("--pdfs", nargs="+", type=Path, metavar="PATH", help="PDF files, or folders of them")
@@ -62,6 +63,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME=VALUE",
         help="an argument of the executor, for example tasks=100; repeat it for more",
     )
+    release.add_arguments(p, source)
     p.add_argument("--overwrite", action="store_true", help="replace an existing dataset folder")
     p.add_argument("--strict", action="store_true", help="exit with 3 when a PDF failed")
     return p
@@ -70,7 +72,14 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     args = parser().parse_args(argv)
-    return run(lambda: _explain(args) if args.explain else _build(args))
+    return run(lambda: _run(args))
+
+
+def _run(args: argparse.Namespace) -> int:
+    done = release.chosen(args)
+    if done is not None:
+        return done
+    return _explain(args) if args.explain else _build(args)
 
 
 def _positive(kind: type[int] | type[float]) -> Callable[[str], int | float]:

@@ -635,7 +635,7 @@ def pseudonym(name: str) -> str:
     The id is the same in every release. It is no secret from those who know the name.
 
     >>> pseudonym("Rater_07"), pseudonym("someone@example.org")
-    ('Rater_07', 'rater-9b51bb9d')
+    ('Rater_07', 'rater-79a6123c')
     """
     name = " ".join(name.split())
     if _PSEUDONYM.fullmatch(name):
