@@ -48,7 +48,7 @@ def under_control(items: Iterable[JudgeItem], control: Control | None, protocol:
 def with_other_images(items: Iterable[JudgeItem]) -> Iterator[JudgeItem]:
     """Each figure with the first image of the next paper, the last paper's with that of the first.
 
-    Which image a figure gets depends on nothing but the dataset's order. Holds the figures of one paper in memory.
+    A figure without an image gets none: it is skipped, as it is without a control. Which image a figure gets depends on nothing but the dataset's order. Holds the figures of one paper in memory.
 
     Raises:
         InputError: There is one paper only.
@@ -56,11 +56,15 @@ def with_other_images(items: Iterable[JudgeItem]) -> Iterator[JudgeItem]:
     papers = (list(group) for _, group in groupby(items, key=lambda item: item.figure.paper_id))
     first = current = next(papers, [])
     for following in papers:
-        yield from (_with_image_of(item, following[0]) for item in current)
+        yield from (_with_image_of(item, _donor(following)) for item in current)
         current = following
     if current and current is first:
         raise InputError("--control other-image takes images of other papers, and there is one paper only")
-    yield from (_with_image_of(item, first[0]) for item in current)
+    yield from (_with_image_of(item, _donor(first)) for item in current)
+
+
+def _donor(paper: list[JudgeItem]) -> JudgeItem:
+    return next((item for item in paper if item.image is not None), paper[0])
 
 
 def _with_image_of(item: JudgeItem, other: JudgeItem) -> JudgeItem:
@@ -69,6 +73,5 @@ def _with_image_of(item: JudgeItem, other: JudgeItem) -> JudgeItem:
     if features is not None:
         features = SidecarFeatures(image=features.image, caption=overlap(figure.caption, features.image))
     swapped = figure.model_copy(update={"features": features, "bbox": other.figure.bbox})
-    return replace(
-        item, figure=swapped, image=other.image, problem=item.problem or other.problem, control="other-image"
-    )
+    image = None if item.image is None else other.image
+    return replace(item, figure=swapped, image=image, problem=item.problem or other.problem, control="other-image")

@@ -53,8 +53,10 @@ class Measurements:
         """Learn the features that an item's row carries; measure those that it lacks, if asked to.
 
         Features of another version of the record are measured anew. Where an image can't be measured, the item comes
-        back with the reason as its problem.
+        back with the reason as its problem; an item without an image comes back as it is.
         """
+        if item.image is None:
+            return item
         features = item.figure.features
         if features is not None and features.image.version == FEATURES_VERSION:
             self._remember(_key(item.image_input), features.image)

@@ -37,14 +37,14 @@ class JudgeItem:
 
     Attributes:
         figure: The row of the dataset.
-        image: PNG or JPEG bytes.
+        image: PNG or JPEG bytes; None where the dataset has none, and then only a call that shows none can be made.
         figure_map: Number and shortened caption of the paper's figures, see :func:`figure_map`; empty leaves it out.
         problem: Why the figure can't be judged, where that is known beforehand.
         control: The blind control that it is judged under.
     """
 
     figure: Figure
-    image: bytes = field(repr=False)
+    image: bytes | None = field(repr=False)
     figure_map: tuple[tuple[str, str], ...] = ()
     problem: str | None = None
     control: Control | None = None

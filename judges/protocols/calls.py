@@ -64,6 +64,8 @@ def skip_reason(item: JudgeItem, *, needs_features: bool) -> str | None:
     """Why a figure is not judged at all; None where it is."""
     if not item.figure.open_dimensions:
         return "no dimension is open: the figure has neither a caption nor a citing paragraph"
+    if item.image is None and item.control != "no-image":
+        return "the row has no image"
     if item.problem is not None:
         return item.problem
     if needs_features and item.figure.features is None:

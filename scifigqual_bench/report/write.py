@@ -124,7 +124,7 @@ def _write_cards(
             prediction = predictions.get(figure.figure_id)
             image, image_problem = None, None
             try:
-                image = page_image(data)
+                image = page_image(data or b"")
             except ValueError as error:
                 image_problem = str(error)
                 unreadable.append(figure.figure_id)
