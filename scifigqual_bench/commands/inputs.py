@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from scifigqual_bench.audit.predictions import PredictionFile, read_predictions
 from scifigqual_bench.commands.common import print_problems
 from scifigqual_bench.dataset.folder import DatasetFolder
+from scifigqual_bench.dataset.frozen import require_frozen
 from scifigqual_bench.errors import InputError
 from scifigqual_bench.scoring import Report, score, standard_groupings
 
@@ -88,9 +89,25 @@ class Gold:
         return [rating.model_dump() for figure in self.figures for rating in figure.ratings] or None
 
 
+def open_dataset(path: Path, splits: Sequence[str] | None, *, images: bool = False) -> DatasetFolder:
+    """A dataset folder whose frozen splits are what they were.
+
+    Args:
+        path: The folder.
+        splits: The splits that are used; all where None.
+        images: Whether the bytes of the images are read and compared, too, not only the hashes that rows state.
+
+    Raises:
+        FrozenError: Rows changed since their split was frozen; names them.
+    """
+    folder = DatasetFolder(path)
+    require_frozen(folder, splits, images=images)
+    return folder
+
+
 def read_gold(path: Path, splits: Sequence[str] | None) -> Gold:
     """Gold and masks of a dataset folder; images are not read."""
-    folder = DatasetFolder(path)
+    folder = open_dataset(path, splits)
     masks: dict[str, Sequence[str]] = {}
     rated = []
     for figure in folder.records(splits):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scifigqual_bench.commands.common import OK, WITH_PROBLEMS, option
-from scifigqual_bench.commands.inputs import add_dataset, positive
+from scifigqual_bench.commands.inputs import add_dataset, open_dataset, positive
 from scifigqual_bench.errors import InputError
 
 if TYPE_CHECKING:
@@ -116,7 +116,6 @@ def _shard(text: str) -> Shard:
 
 
 def _judge(args: argparse.Namespace) -> int:
-    from scifigqual_bench.dataset.folder import DatasetFolder
     from scifigqual_bench.judges.cache import with_cache
     from scifigqual_bench.judges.costs import Budget, price_of, read_prices
     from scifigqual_bench.judges.measure import ocr_measurements
@@ -127,7 +126,7 @@ def _judge(args: argparse.Namespace) -> int:
     if args.max_cost is not None and args.prices is None:
         raise InputError("--max-cost needs --prices: no price is known to this program")
     measurements = ocr_measurements()
-    folder = DatasetFolder(args.dataset)
+    folder = open_dataset(args.dataset, args.split, images=not args.dry_run)
     splits = tuple(args.split or folder.splits)
     with ExitStack() as stack:
         protocol, backend = _protocol_and_backend(args, measurements)

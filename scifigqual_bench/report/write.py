@@ -48,7 +48,7 @@ def write_report(
     path: str | os.PathLike[str],
     *,
     dataset_name: str,
-    figures: Iterable[tuple[Figure, bytes]],
+    figures: Iterable[tuple[Figure, bytes | None]],
     predictions: Mapping[str, Prediction],
     manifest: RunManifest | None = None,
     score_report: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
@@ -63,7 +63,7 @@ def write_report(
     Args:
         path: The page. Its folder is made where it is missing; a page that is there is replaced at the very end.
         dataset_name: Name of the dataset, for the head.
-        figures: Figures with their encoded images, in the order of the page. Read once, one at a time.
+        figures: Figures with their encoded images, None for a missing one, in the order of the page. Read once, one at a time.
         predictions: Prediction by figure id.
         manifest: The run behind the predictions; None where it is not known, and the page says so.
         score_report: Scores against gold, as :func:`scifigqual_bench.report.head.score_table` takes them.
@@ -109,7 +109,7 @@ def _check_keys(predictions: Mapping[str, Prediction]) -> None:
 
 
 def _write_cards(
-    target: Path, figures: Iterable[tuple[Figure, bytes]], predictions: Mapping[str, Prediction]
+    target: Path, figures: Iterable[tuple[Figure, bytes | None]], predictions: Mapping[str, Prediction]
 ) -> tuple[head.Summary, list[str]]:
     """Write each figure's card; return what the head needs and the figures whose image can't be shown."""
     template = _environment().get_template("card.html.j2")
@@ -124,7 +124,9 @@ def _write_cards(
             prediction = predictions.get(figure.figure_id)
             image, image_problem = None, None
             try:
-                image = page_image(data or b"")
+                if data is None:
+                    raise ValueError("the dataset has none for this figure")
+                image = page_image(data)
             except ValueError as error:
                 image_problem = str(error)
                 unreadable.append(figure.figure_id)
