@@ -63,7 +63,8 @@ def write_report(
     Args:
         path: The page. Its folder is made where it is missing; a page that is there is replaced at the very end.
         dataset_name: Name of the dataset, for the head.
-        figures: Figures with their encoded images, None for a missing one, in the order of the page. Read once, one at a time.
+        figures: Figures with their encoded images, None for a missing one, in the order of the page. Read once, one
+            at a time.
         predictions: Prediction by figure id.
         manifest: The run behind the predictions; None where it is not known, and the page says so.
         score_report: Scores against gold, as :func:`scifigqual_bench.report.head.score_table` takes them.
