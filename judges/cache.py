@@ -12,8 +12,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from scifigqual_bench.judges.base import Backend, ConcurrentBackend, Request, Response
-from scifigqual_bench.judges.parse import answer_record, parse_answer
+from scifigqual_bench.judges.base import Backend, BatchBackend, ConcurrentBackend, Request, Response
+from scifigqual_bench.judges.parse import parse_answer, record_of
 from scifigqual_bench.records import Record, Usage
 
 
@@ -40,6 +40,8 @@ class CachedBackend:
         self._backend = backend
         self._folder = folder
         self.name, self.model, self.revision = backend.name, backend.model, backend.revision
+        if isinstance(backend, BatchBackend):
+            self.max_images = backend.max_images
         self._common = [backend.name, backend.model, backend.revision, backend.settings()]
 
     def settings(self) -> dict[str, Any]:
@@ -59,8 +61,8 @@ class CachedBackend:
         return responses
 
     def _path(self, request: Request) -> Path:
-        image = request.evidence.image
-        asked = [request.role, request.system, request.user, request.schema, image and image.sha256]
+        content = [part if isinstance(part, str) else {"image": part.sha256} for part in request.content]
+        asked = [request.role, request.system, content, request.schema]
         key = hashlib.sha256(json.dumps([self._common, asked], sort_keys=True).encode()).hexdigest()
         return self._folder / key[:2] / f"{key}.json"
 
@@ -89,7 +91,7 @@ def _read(path: Path) -> Response | None:
 
 
 def _keep(path: Path, request: Request, response: Response) -> None:
-    if parse_answer(response, answer_record(request.role, request.open_dimensions)).status != "ok":
+    if parse_answer(response, record_of(request)).status != "ok":
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}")

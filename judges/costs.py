@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +11,7 @@ import yaml
 from pydantic import Field, TypeAdapter, ValidationError
 
 from scifigqual_bench.errors import InputError
-from scifigqual_bench.records import CallRecord, Record, RunUsage
+from scifigqual_bench.records import Prediction, Record, RunUsage
 
 Amount = Annotated[float, Field(ge=0)]
 
@@ -95,13 +95,15 @@ class Budget:
 UNLIMITED = Budget()
 
 
-def add_usage(usage: RunUsage, calls: Iterable[CallRecord], price: Price | None) -> RunUsage:
-    """The usage with more calls in it.
+def add_usage(usage: RunUsage, row: Prediction, price: Price | None) -> RunUsage:
+    """The usage with the calls of another row in it; a call about several figures counts with the first of them.
 
     A failed call without token counts is not one whose tokens are missing: nothing was answered.
     """
     new, cached, unknown, prompt, completion = 0, 0, 0, 0, 0
-    for call in calls:
+    for call in row.calls:
+        if call.figures and call.figures[0] != row.figure_id:
+            continue
         if call.cached:
             cached += 1
             continue

@@ -16,9 +16,10 @@ from typing import Any
 
 from PIL import Image
 
-from scifigqual_bench.judges.base import Backend, ImageInput, Request, Response
+from scifigqual_bench.judges.base import Backend, BatchBackend, ImageInput, Request, Response
 from scifigqual_bench.judges.costs import Price
-from scifigqual_bench.records import DimensionAnswer, FusionReport, LanguageReport, Record, VisionReport, direct_answer
+from scifigqual_bench.judges.parse import answer_record
+from scifigqual_bench.records import CallRole, DimensionAnswer, FusionReport, LanguageReport, Record, VisionReport
 
 CHARS_PER_TOKEN = 4
 PIXELS_PER_TOKEN = 750
@@ -40,9 +41,12 @@ class DryRunBackend:
     backend: Backend
     calls: Counter[str] = field(default_factory=Counter)
     prompt_tokens: int = 0
+    answers: int = 0
 
     def __post_init__(self):
         self.name, self.model, self.revision = self.backend.name, self.backend.model, self.backend.revision
+        if isinstance(self.backend, BatchBackend):
+            self.max_images = self.backend.max_images
 
     def settings(self) -> dict[str, Any]:
         """The backend's."""
@@ -53,13 +57,14 @@ class DryRunBackend:
         for request in requests:
             self.calls[request.role] += 1
             self.prompt_tokens += prompt_tokens(request)
-        return [Response(_stand_in(request).model_dump_json()) for request in requests]
+            self.answers += len(request.figures) or 1
+        return [Response(json.dumps(_stand_in(request))) for request in requests]
 
     def completion_tokens(self) -> int | None:
         """What the answers can take at most; None where the backend sets no limit."""
         sampling = self.settings().get("sampling", {})
         limit = sampling.get("max_tokens") or sampling.get("max_completion_tokens")
-        return None if limit is None else limit * self.calls.total()
+        return None if limit is None else limit * self.answers
 
     def summary(self, price: Price | None) -> list[str]:
         """The counts, one a line."""
@@ -76,9 +81,8 @@ class DryRunBackend:
 
 def prompt_tokens(request: Request) -> int:
     """Estimate of a request's tokens, the schema of structured output included."""
-    chars = len(request.system) + len(request.user) + len(json.dumps(request.schema))
-    image = request.evidence.image
-    return chars // CHARS_PER_TOKEN + (0 if image is None else image_tokens(image))
+    chars = len(request.text) + len(json.dumps(request.schema))
+    return chars // CHARS_PER_TOKEN + sum(map(image_tokens, request.images))
 
 
 def image_tokens(image: ImageInput) -> int:
@@ -91,8 +95,14 @@ def image_tokens(image: ImageInput) -> int:
     return min(pixels, MOST_PIXELS) // PIXELS_PER_TOKEN
 
 
-def _stand_in(request: Request) -> Record:
-    match request.role:
+def _stand_in(request: Request) -> dict[str, Any]:
+    if request.figures:
+        return {part.key: _answer(request.role, part.open_dimensions).model_dump() for part in request.figures}
+    return _answer(request.role, request.open_dimensions).model_dump()
+
+
+def _answer(role: CallRole, open_dimensions: tuple[str, ...]) -> Record:
+    match role:
         case "vision":
             return VisionReport(
                 visual_clarity=_ANSWER,
@@ -107,6 +117,6 @@ def _stand_in(request: Request) -> Record:
         case "fusion":
             keys = ("caption_consistency", "context_consistency")
             return FusionReport(
-                **{key: _ANSWER if key in request.open_dimensions else None for key in keys}, misleading_reason="-"
+                **{key: _ANSWER if key in open_dimensions else None for key in keys}, misleading_reason="-"
             )
-    return direct_answer(request.open_dimensions)(**dict.fromkeys(request.open_dimensions, _ANSWER))
+    return answer_record(role, open_dimensions)(**dict.fromkeys(open_dimensions, _ANSWER))

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
-from pydantic import ValidationError
+from pydantic import ValidationError, create_model
 
-from scifigqual_bench.judges.base import Response
+from scifigqual_bench.judges.base import Request, Response
 from scifigqual_bench.records import (
     CallRole,
     LanguageReport,
@@ -70,6 +70,28 @@ def answer_record(role: CallRole, open_dimensions: tuple[str, ...]) -> type[Reco
 
 
 @lru_cache(maxsize=64)
+def batch_record(role: CallRole, figures: tuple[tuple[str, tuple[str, ...]], ...]) -> type[Record]:
+    """The record that the answer to a call about several figures has to satisfy: each figure's answer, by its key.
+
+    Args:
+        role: ``direct`` or ``sidecar``.
+        figures: Key and open dimensions of each figure.
+
+    >>> sorted(batch_record("direct", (("fig0001", ("visual_clarity",)), ("fig0002", ()))).model_fields)
+    ['fig0001', 'fig0002']
+    """
+    fields: dict[str, Any] = {key: (answer_record(role, open_dimensions), ...) for key, open_dimensions in figures}
+    return create_model("BatchAnswer", __base__=Record, **fields)
+
+
+def record_of(request: Request) -> type[Record]:
+    """The record that the answer to a request has to satisfy."""
+    if request.figures:
+        return batch_record(request.role, tuple((part.key, part.open_dimensions) for part in request.figures))
+    return answer_record(request.role, request.open_dimensions)
+
+
+@lru_cache(maxsize=64)
 def answer_schema(record: type[Record]) -> dict[str, Any]:
     """JSON schema of an answer, for structured output and for the prompt.
 
@@ -110,7 +132,7 @@ def parse_answer(response: Response, record: type[AnswerT]) -> Parsed[AnswerT]:
 
     Args:
         response: What the backend returned.
-        record: The answer's record, see :func:`answer_record`.
+        record: The answer's record, see :func:`record_of`.
 
     Returns:
         The answer, or a status with its reason. An answer that the token limit cut is ``truncated`` even where its

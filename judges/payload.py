@@ -7,13 +7,15 @@ two reports. A field that a role must not see is never filled, so nothing later 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import groupby, pairwise
+from typing import Any
 
 from scifigqual_bench.judges import prompts
-from scifigqual_bench.judges.base import Evidence, ImageInput, Request
-from scifigqual_bench.judges.parse import answer_record, answer_schema
+from scifigqual_bench.judges.base import Evidence, FigurePart, ImageInput, Request
+from scifigqual_bench.judges.parse import answer_record, answer_schema, batch_record
 from scifigqual_bench.records import CallRole, Citation, Control, Figure, LanguageReport, VisionReport
 from scifigqual_bench.rubric import DIMENSION_KEYS
 from scifigqual_bench.text_rules import reads_like_instruction
@@ -122,6 +124,44 @@ def figure_map(figures: Iterable[Figure]) -> tuple[tuple[str, str], ...]:
     )
 
 
+def payload_settings(paper_batch: int, with_map: bool) -> dict[str, Any]:
+    """What of the evidence the calls of a run carry, for its manifest."""
+    return {
+        "paper_batch": paper_batch,
+        "figure_map": with_map,
+        "max_snippets": MAX_SNIPPETS,
+        "max_snippet_chars": MAX_SNIPPET_CHARS,
+        "max_map_caption_chars": MAX_MAP_CAPTION_CHARS,
+        "max_ocr_chars": prompts.MAX_OCR_CHARS,
+    }
+
+
+def paper_groups(
+    items: Iterable[JudgeItem], paper_batch: int = 1, *, with_map: bool = False
+) -> Iterator[list[JudgeItem]]:
+    """The figures that go into one call: neighbours of one paper, shared out evenly over as few calls as can be.
+
+    Which figures are together depends on nothing but the dataset's order. Where either option is in use, the figures
+    of one paper are in memory together.
+
+    Args:
+        items: Figures, those of one paper together.
+        paper_batch: Figures of one call at most.
+        with_map: Give each figure the map of its paper's figures.
+    """
+    if paper_batch == 1 and not with_map:
+        yield from ([item] for item in items)
+        return
+    for _, neighbours in groupby(items, key=lambda item: item.figure.paper_id):
+        paper = list(neighbours)
+        if with_map:
+            of_paper = figure_map(item.figure for item in paper)
+            paper = [replace(item, figure_map=of_paper) for item in paper]
+        calls = -(-len(paper) // paper_batch)
+        bounds = [len(paper) * call // calls for call in range(calls + 1)]
+        yield from (paper[start:end] for start, end in pairwise(bounds))
+
+
 def evidence_for(
     role: CallRole, item: JudgeItem, *, vision: VisionReport | None = None, language: LanguageReport | None = None
 ) -> Evidence:
@@ -163,11 +203,40 @@ def build_request(
     role: CallRole, item: JudgeItem, *, vision: VisionReport | None = None, language: LanguageReport | None = None
 ) -> Request:
     """One call about one figure: evidence, rendered prompt and the schema of the answer."""
-    open_dimensions = tuple(key for key in DIMENSION_KEYS if key in item.figure.open_dimensions)
+    open_dimensions = _mask(item)
     evidence = evidence_for(role, item, vision=vision, language=language)
     schema = answer_schema(answer_record(role, open_dimensions))
     prompt = prompts.render(role, evidence, open_dimensions, schema)
     return Request(item.figure.figure_id, role, open_dimensions, prompt.system, prompt.user, schema, evidence)
+
+
+def build_batch(role: CallRole, items: Sequence[JudgeItem]) -> Request:
+    """One call about several figures of a paper, each with its own evidence.
+
+    Args:
+        role: ``direct`` or ``sidecar``; the agent's calls are about one figure each.
+        items: Two figures or more, of one paper.
+    """
+    figures = []
+    for item in items:
+        key, mask, evidence = item.figure.figure_id.rpartition("__")[2], _mask(item), evidence_for(role, item)
+        text = prompts.render_part(key, evidence, mask)
+        figures.append(FigurePart(key, item.figure.figure_id, mask, text.heading, text.text, evidence))
+    schema = answer_schema(batch_record(role, tuple((part.key, part.open_dimensions) for part in figures)))
+    keys_by_mask: dict[tuple[str, ...], list[str]] = {}
+    for part in figures:
+        keys_by_mask.setdefault(part.open_dimensions, []).append(part.key)
+    forms = [(keys, answer_schema(answer_record(role, mask))) for mask, keys in keys_by_mask.items()]
+    prompt = prompts.render_batch(role, figures[0].evidence.figure_map, forms)
+    mask = tuple(key for key in DIMENSION_KEYS if any(key in part.open_dimensions for part in figures))
+    return Request(
+        figures[0].figure_id, role, mask, prompt.system, prompt.user, schema, Evidence(), figures=tuple(figures)
+    )
+
+
+def _mask(item: JudgeItem) -> tuple[str, ...]:
+    """The open dimensions in the rubric's order."""
+    return tuple(key for key in DIMENSION_KEYS if key in item.figure.open_dimensions)
 
 
 def material_marks(evidences: Iterable[Evidence]) -> list[str]:

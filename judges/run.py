@@ -27,11 +27,11 @@ from tqdm import tqdm
 
 from scifigqual_bench import __version__
 from scifigqual_bench.errors import InputError
-from scifigqual_bench.judges.base import Backend, ConcurrentBackend
+from scifigqual_bench.judges.base import Backend, BatchBackend, ConcurrentBackend
 from scifigqual_bench.judges.costs import UNLIMITED, Budget, Price, add_usage
 from scifigqual_bench.judges.measure import Measurements
-from scifigqual_bench.judges.payload import JudgeItem
-from scifigqual_bench.judges.prompts import prompt_hashes
+from scifigqual_bench.judges.payload import JudgeItem, paper_groups, payload_settings
+from scifigqual_bench.judges.prompts import BATCH_TEMPLATES, prompt_hashes
 from scifigqual_bench.judges.protocols import PROTOCOLS, ProtocolName
 from scifigqual_bench.records import Control, Prediction, RunManifest, RunUsage
 from scifigqual_bench.rubric import RUBRIC_VERSION
@@ -55,6 +55,7 @@ CONFIGURATION = (
     "splits",
     "sampling",
     "image_settings",
+    "payload",
     "seed",
     "control",
 )
@@ -111,6 +112,8 @@ def run_judge(
     *,
     features: Measurements | None = None,
     batch_size: int = 32,
+    paper_batch: int = 1,
+    with_map: bool = False,
     seed: int | None = None,
     control: Control | None = None,
     shard: str | None = None,
@@ -122,9 +125,9 @@ def run_judge(
 ) -> RunManifest:
     """Judge figures and write each row as soon as it is known.
 
-    A backend that takes calls from several threads (:class:`ConcurrentBackend`) judges that many figures at the same
-    time, and rows come in the order in which they are done. Any other gets batches, and holds one of them in memory.
-    Figures that the folder has a row for already are passed over, whatever the row's status.
+    A backend that takes calls from several threads (:class:`ConcurrentBackend`) is given that many groups of figures at
+    the same time, and rows come in the order in which they are done. Any other gets batches, and holds one of them in
+    memory. Figures that the folder has a row for already are passed over, whatever the row's status.
 
     Args:
         items: The figures, read as they are needed.
@@ -135,6 +138,9 @@ def run_judge(
         features: Measures sidecar features for rows that come without them, where the protocol needs them, and learns
             those of the other rows. Without it, rows that lack what the protocol needs are skipped with a reason.
         batch_size: Figures per call of the protocol, for a backend that takes one batch after the other.
+        paper_batch: Figures of a paper that a call of ``direct`` or ``sidecar`` is about, at most; see
+            :func:`~.payload.paper_groups`. The figures of such a call that are judged already are left out of it.
+        with_map: Send the map of the paper's figures with each.
         seed: Stated in the manifest; sampling itself is the backend's.
         control: Stated in the manifest; the items carry it.
         shard: Stated in the manifest; the items are the shard's.
@@ -149,10 +155,13 @@ def run_judge(
         The manifest; where the run stopped by itself, its ``finished_at`` is None.
 
     Raises:
-        InputError: The folder holds a run of another configuration or a damaged one, two items share an id, or the
-            backend met an error that every call would meet. Rows that were written stay.
+        InputError: The folder holds a run of another configuration or a damaged one, two items share an id, protocol
+            or backend can't take several figures a call, or the backend met an error that every call would meet. Rows
+            that were written stay.
     """
     chosen = PROTOCOLS[protocol]
+    if paper_batch > 1:
+        _check_batches(protocol, backend, paper_batch)
     settings = backend.settings()
     started = RunManifest(
         protocol=protocol,
@@ -160,12 +169,14 @@ def run_judge(
         model=backend.model,
         revision=backend.revision,
         rubric_version=RUBRIC_VERSION,
-        prompt_sha256=prompt_hashes(chosen.roles),
+        prompt_sha256=prompt_hashes((*chosen.roles, *(BATCH_TEMPLATES if paper_batch > 1 else ()))),
         dataset_name=dataset.name,
         dataset_fingerprint=dataset.fingerprint,
         splits=list(dataset.splits),
         sampling=settings.get("sampling", {}),
         image_settings=settings.get("image", {}),
+        payload=payload_settings(paper_batch, with_map)
+        | ({"features": features.engine} if features is not None and chosen.needs_features else {}),
         seed=seed,
         control=control,
         shard=shard,
@@ -184,18 +195,21 @@ def run_judge(
     failures_in_a_row = 0
     write_manifest(out_dir, manifest)
 
-    def judge(batch: list[JudgeItem]) -> list[Prediction]:
-        return chosen.judge(batch, backend)
+    def judge(groups: list[list[JudgeItem]]) -> list[Prediction]:
+        if paper_batch > 1:
+            return chosen.judge_together(groups, backend)
+        return chosen.judge([item for (item,) in groups], backend)
 
     concurrent = isinstance(backend, ConcurrentBackend)
-    todo = _remaining(items, statuses)
+    todo = _remaining(paper_groups(items, paper_batch, with_map=with_map), statuses)
     if features is not None:
-        todo = (features.prepared(item, measure=chosen.needs_features) for item in todo)
+        todo = ([features.prepared(item, measure=chosen.needs_features) for item in group] for group in todo)
     stopped = budget.exceeded(usage)
+    groups_at_once = 1 if concurrent else max(1, batch_size // paper_batch)
 
-    def batches() -> Iterator[list[JudgeItem]]:
-        while stopped is None and (batch := list(islice(todo, 1 if concurrent else batch_size))):
-            yield batch
+    def batches() -> Iterator[list[list[JudgeItem]]]:
+        while stopped is None and (groups := list(islice(todo, groups_at_once))):
+            yield groups
 
     judged = _in_parallel(judge, batches(), backend) if concurrent else map(judge, batches())
     with (
@@ -208,7 +222,7 @@ def run_judge(
                 file.write(prediction.model_dump_json().encode() + b"\n")
                 file.flush()
                 statuses[prediction.figure_id] = prediction.status
-                usage = add_usage(usage, prediction.calls, price)
+                usage = add_usage(usage, prediction, price)
                 served |= _served(prediction)
                 failures_in_a_row = failures_in_a_row + 1 if prediction.status == "api_error" else 0
                 if failures_in_a_row == max_failures:
@@ -232,8 +246,21 @@ def run_judge(
     return manifest
 
 
+def _check_batches(protocol: ProtocolName, backend: Backend, paper_batch: int) -> None:
+    if PROTOCOLS[protocol].judge_together is None:
+        able = ", ".join(name for name, each in PROTOCOLS.items() if each.judge_together is not None)
+        raise InputError(f"--paper-batch: a call of {protocol} is about one figure; use it with {able}")
+    if not isinstance(backend, BatchBackend):
+        raise InputError(f"--paper-batch: the backend {backend.name} takes one figure a call")
+    if backend.max_images is not None and backend.max_images < paper_batch:
+        limit = f"a call of {backend.name} carries at most {backend.max_images} images"
+        raise InputError(f"--paper-batch {paper_batch}: {limit}")
+
+
 def _in_parallel(
-    judge: Callable[[list[JudgeItem]], list[Prediction]], batches: Iterable[list[JudgeItem]], backend: ConcurrentBackend
+    judge: Callable[[list[list[JudgeItem]]], list[Prediction]],
+    batches: Iterable[list[list[JudgeItem]]],
+    backend: ConcurrentBackend,
 ) -> Iterator[list[Prediction]]:
     """What ``judge`` makes of each batch, as it comes in; at most two batches a worker are in memory."""
     done: SimpleQueue[Future[list[Prediction]]] = SimpleQueue()
@@ -339,13 +366,13 @@ def _resume(out_dir: Path, price: Price | None) -> tuple[dict[str, str], RunUsag
     failed = set()
     for line, row in read_rows(out_dir / PREDICTIONS):
         statuses[row.figure_id] = row.status
-        usage = add_usage(usage, row.calls, price)
+        usage = add_usage(usage, row, price)
         served |= _served(row)
         if row.status not in FINAL:
             failed.add(line)
     for line, row in read_rows(out_dir / RETRIED):
         if line not in failed:  # where setting aside was stopped half-way, a row is in both
-            usage = add_usage(usage, row.calls, price)
+            usage = add_usage(usage, row, price)
     return statuses, usage, served
 
 
@@ -369,16 +396,18 @@ def _set_failed_aside(out_dir: Path) -> None:
     os.replace(partial, predictions)
 
 
-def _remaining(items: Iterable[JudgeItem], done: dict[str, str]) -> Iterator[JudgeItem]:
+def _remaining(groups: Iterable[list[JudgeItem]], done: dict[str, str]) -> Iterator[list[JudgeItem]]:
+    """The groups without the figures that are judged already."""
     seen: set[str] = set()
     passed_over = frozenset(done)
-    for item in items:
-        figure_id = item.figure.figure_id
-        if figure_id in seen:
-            raise InputError(f"{figure_id}: twice in the figures to judge; ids must be unique")
-        seen.add(figure_id)
-        if figure_id not in passed_over:
-            yield item
+    for group in groups:
+        for item in group:
+            if item.figure.figure_id in seen:
+                raise InputError(f"{item.figure.figure_id}: twice in the figures to judge; ids must be unique")
+            seen.add(item.figure.figure_id)
+        left = [item for item in group if item.figure.figure_id not in passed_over]
+        if left:
+            yield left
 
 
 def _failures(statuses: Iterable[str]) -> dict[str, int]:

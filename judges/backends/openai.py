@@ -52,10 +52,11 @@ class OpenAIBackend:
         revision: Stated in the manifest, for servers whose model id does not pin the weights.
         structured: How the answer's form is asked for: by its JSON schema, as any JSON object, or in the prompt alone.
         temperature: None leaves it to the server; some models accept nothing else.
-        max_tokens: Limit of one answer.
+        max_tokens: Limit of the answer on one figure; a call about several may take as many times that.
         max_tokens_field: Name of that limit in the request: ``max_tokens`` or ``max_completion_tokens``.
         seed: Sent where given.
         extra_body: Fields added to every request, for what a server calls by a name of its own.
+        max_images: Images that the server takes in one request; None where no limit is known.
         concurrency: Calls under way at the same time.
         requests_per_minute: Limit of the rate of calls; attempts count.
         tokens_per_minute: Limit of the rate of tokens, prompt and answer.
@@ -84,6 +85,7 @@ class OpenAIBackend:
         max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens",
         seed: int | None = None,
         extra_body: dict[str, Any] | None = None,
+        max_images: int | None = None,
         concurrency: int = 8,
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
@@ -96,10 +98,12 @@ class OpenAIBackend:
         self.model = model if text_model in (None, model) else f"{model} + {text_model}"
         self.revision = revision
         self.workers = concurrency
+        self.max_images = max_images
         self._models = {True: model, False: text_model or model}  # by whether the call carries an image
         self._base_url = _checked_url(base_url)
         self._key_env = api_key_env
         self._structured = structured
+        self._limit_name = max_tokens_field
         named = {max_tokens_field: max_tokens, "temperature": temperature, "seed": seed}
         self._sampling = {name: value for name, value in named.items() if value is not None}
         self._extra_body = extra_body or {}
@@ -179,14 +183,18 @@ class OpenAIBackend:
         return Response("", "error", f"{outcome.reason}{tries}")
 
     def _body(self, request: Request) -> dict[str, Any]:
-        image = request.evidence.image
-        content: list[dict[str, Any]] = [{"type": "text", "text": request.user}]
-        if image is not None:
-            content.insert(0, {"type": "image_url", "image_url": {"url": image.data_uri}})
+        content = [
+            {"type": "text", "text": part}
+            if isinstance(part, str)
+            else {"type": "image_url", "image_url": {"url": part.data_uri}}
+            for part in request.content
+        ]
+        limit = {self._limit_name: self._sampling[self._limit_name] * (len(request.figures) or 1)}
         body = {
-            "model": self._models[image is not None],
+            "model": self._models[bool(request.images)],
             "messages": [{"role": "system", "content": request.system}, {"role": "user", "content": content}],
             **self._sampling,
+            **limit,
             **self._extra_body,
         }
         match self._structured:

@@ -24,6 +24,8 @@ from scifigqual_bench.records import Axis, CallRole, ImageFeatures, Record, Side
 FOLDER = Path(__file__).resolve().parent
 SHARED_TEMPLATES = ("material", "rubric")
 """Templates that all prompts include."""
+BATCH_TEMPLATES = ("batch", "batch_part")
+"""Templates of a call about several figures."""
 MAX_OCR_CHARS = 1500
 """Characters of text read from the image in one prompt."""
 
@@ -33,6 +35,13 @@ class Prompt(NamedTuple):
 
     system: str
     user: str
+
+
+class PartText(NamedTuple):
+    """The text of one figure in a call about several; the image goes between the two."""
+
+    heading: str
+    text: str
 
 
 def escape_material(text: str) -> str:
@@ -133,8 +142,49 @@ def render(role: CallRole, evidence: Evidence, open_dimensions: Sequence[str], s
     return Prompt(module.system.strip(), module.user.strip())
 
 
-def prompt_hashes(roles: Iterable[CallRole]) -> dict[str, str]:
-    """SHA-256 of what determines the prompts: each role's template, the shared templates, the rendered rubric."""
+def render_part(key: str, evidence: Evidence, open_dimensions: Sequence[str]) -> PartText:
+    """The text about one figure in a call about several.
+
+    Args:
+        key: What the answer calls it.
+        evidence: What the call may see of it.
+        open_dimensions: Its mask (SPEC 3).
+    """
+    module = (
+        _environment()
+        .get_template("batch_part.j2")
+        .make_module({"key": key, "evidence": evidence, "open_dimensions": open_dimensions})
+    )
+    return PartText(module.heading.strip(), module.text.strip())
+
+
+def render_batch(
+    role: CallRole,
+    figure_map: Sequence[tuple[str, str]] | None,
+    forms: Sequence[tuple[Sequence[str], dict[str, Any]]],
+) -> Prompt:
+    """What stands before and behind the figures of a call about several.
+
+    Args:
+        role: Of the calls about one figure that it takes the place of.
+        figure_map: Number and shortened caption of the paper's figures.
+        forms: The schemas of the figures' answers, each with the keys of the figures that it is for.
+    """
+    texts = [(keys, json.dumps(schema)) for keys, schema in forms]
+    module = (
+        _environment()
+        .get_template("batch.j2")
+        .make_module({"measured": role == "sidecar", "figure_map": figure_map, "forms": texts})
+    )
+    return Prompt(module.system.strip(), module.user.strip())
+
+
+def prompt_hashes(roles: Iterable[str]) -> dict[str, str]:
+    """SHA-256 of what determines the prompts: each role's template, the shared templates, the rendered rubric.
+
+    Args:
+        roles: The calls; beside those, :data:`BATCH_TEMPLATES` for calls about several figures.
+    """
     texts = {f"{name}.j2": (FOLDER / f"{name}.j2").read_text("utf-8") for name in (*roles, *SHARED_TEMPLATES)}
     texts["rubric text"] = rubric_text()
     return {name: hashlib.sha256(text.encode("utf-8")).hexdigest() for name, text in sorted(texts.items())}

@@ -22,6 +22,14 @@ class Judge(Protocol):
         ...
 
 
+class JudgeTogether(Protocol):
+    """Groups of figures of a paper and a backend in, a call a group, one prediction per figure out, in order."""
+
+    def __call__(self, groups: Sequence[Sequence[JudgeItem]], backend: Backend) -> list[Prediction]:
+        """Judge the figures."""
+        ...
+
+
 @dataclass(frozen=True)
 class JudgeProtocol:
     """A way of judging.
@@ -29,10 +37,13 @@ class JudgeProtocol:
     Attributes:
         judge: The function.
         roles: The calls that it makes for a figure.
+        judge_together: The function for several figures a call. None for the agent, whose reports are of one figure by
+            definition: a call that failed would take two more calls of each of its figures with it.
     """
 
     judge: Judge
     roles: tuple[CallRole, ...]
+    judge_together: JudgeTogether | None = None
 
     @property
     def needs_features(self) -> bool:
@@ -41,7 +52,7 @@ class JudgeProtocol:
 
 
 PROTOCOLS: dict[ProtocolName, JudgeProtocol] = {
-    "direct": JudgeProtocol(direct.judge, direct.ROLES),
-    "sidecar": JudgeProtocol(sidecar.judge, sidecar.ROLES),
+    "direct": JudgeProtocol(direct.judge, direct.ROLES, direct.judge_together),
+    "sidecar": JudgeProtocol(sidecar.judge, sidecar.ROLES, sidecar.judge_together),
     "agent": JudgeProtocol(agent.judge, agent.ROLES),
 }

@@ -21,7 +21,8 @@ def judge(items: Sequence[JudgeItem], backend: Backend) -> list[Prediction]:
     that have both reports. A failed call fails its own figure only; what the figure's other calls gave is kept.
     """
 
-    def judge_with_features(asked: Sequence[JudgeItem]) -> list[Prediction]:
+    def judge_with_features(groups: list[list[JudgeItem]]) -> list[Prediction]:
+        asked = [item for (item,) in groups]
         vision = ask([build_request("vision", item) for item in asked], backend)
         language = ask([build_request("language", item) for item in asked], backend)
         calls = [list(pair) for pair in zip(vision, language, strict=True)]
@@ -37,7 +38,7 @@ def judge(items: Sequence[JudgeItem], backend: Backend) -> list[Prediction]:
             group.append(call)
         return [_prediction(item, group) for item, group in zip(asked, calls, strict=True)]
 
-    return judge_open(items, judge_with_features, needs_features=True)
+    return judge_open([[item] for item in items], judge_with_features, needs_features=True)
 
 
 def _prediction(item: JudgeItem, calls: Sequence[Call]) -> Prediction:

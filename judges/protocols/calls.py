@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from scifigqual_bench import gating
 from scifigqual_bench.judges.base import Backend, Request, Response
-from scifigqual_bench.judges.parse import Parsed, answer_record, parse_answer, storable
-from scifigqual_bench.judges.payload import JudgeItem, build_request, material_marks
-from scifigqual_bench.records import CallRecord, CallRole, DimensionAnswer, Prediction, Reasons, Record
+from scifigqual_bench.judges.parse import Parsed, parse_answer, record_of, storable
+from scifigqual_bench.judges.payload import JudgeItem, build_batch, build_request, material_marks
+from scifigqual_bench.records import CallRecord, CallRole, DimensionAnswer, Prediction, Reasons, Record, Usage
 
 FENCED_ANSWER = "fenced_answer"
 """Mark of a prediction with an answer that stood in a Markdown fence."""
+FAILED_BATCH = "failed_batch"
+"""Mark of a prediction whose figure was asked about alone, after a call about several had failed."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ def ask(requests: Sequence[Request], backend: Backend) -> list[Call]:
 
 
 def _call(request: Request, response: Response) -> Call:
-    parsed = parse_answer(response, answer_record(request.role, request.open_dimensions))
+    parsed = parse_answer(response, record_of(request))
     image = request.evidence.image
     record = CallRecord(
         role=request.role,
@@ -52,12 +54,31 @@ def _call(request: Request, response: Response) -> Call:
         finish_reason=response.finish_reason,
         error=None if parsed.reason is None else storable(parsed.reason),
         usage=response.usage,
-        prompt_sha256=hashlib.sha256(f"{request.system}\n\n{request.user}".encode("utf-8", "replace")).hexdigest(),
+        prompt_sha256=hashlib.sha256(request.text.encode("utf-8", "replace")).hexdigest(),
         image_sha256=None if image is None else image.sha256,
         cached=response.cached,
         served_model=response.served_model,
     )
     return Call(request, record, parsed)
+
+
+def shares_of(call: Call) -> list[Call]:
+    """A call about several figures as one call a figure: its own part of the answer, or the failure of all.
+
+    The text as received and the tokens stay with the first figure, so that neither counts twice.
+    """
+    figures = call.request.figures
+    ids = [part.figure_id for part in figures]
+    shares = []
+    for part in figures:
+        kept = {} if part is figures[0] else {"raw": "", "usage": Usage()}
+        image = part.evidence.image
+        record = call.record.model_copy(
+            update={"figures": ids, "image_sha256": None if image is None else image.sha256, **kept}
+        )
+        answer = None if call.answer is None else getattr(call.answer, part.key)
+        shares.append(Call(call.request, record, replace(call.parsed, answer=answer)))
+    return shares
 
 
 def skip_reason(item: JudgeItem, *, needs_features: bool) -> str | None:
@@ -84,8 +105,11 @@ def skipped(item: JudgeItem, reason: str) -> Prediction:
 
 
 def common_fields(item: JudgeItem, calls: Sequence[Call]) -> dict[str, Any]:
-    """The fields of a prediction that don't depend on whether the calls succeeded."""
-    marks = material_marks(call.request.evidence for call in calls)
+    """The fields of a prediction that don't depend on whether the calls succeeded.
+
+    In a call about several figures, the material of one could sway the judgement of all: each gets the marks.
+    """
+    marks = material_marks(evidence for call in calls for evidence in call.request.evidences)
     if any(call.parsed.fenced for call in calls):
         marks.append(FENCED_ANSWER)
     return {
@@ -114,44 +138,66 @@ def explained(grounds: Mapping[str, DimensionAnswer]) -> dict[str, Any]:
 
 
 def judge_open(
-    items: Sequence[JudgeItem],
-    judge: Callable[[Sequence[JudgeItem]], Iterable[Prediction]],
+    groups: Sequence[Sequence[JudgeItem]],
+    judge: Callable[[list[list[JudgeItem]]], Iterable[Prediction]],
     *,
     needs_features: bool,
 ) -> list[Prediction]:
-    """Judge the figures that can be judged and report the others as skipped, in the order of ``items``."""
-    reasons = [skip_reason(item, needs_features=needs_features) for item in items]
-    judged = iter(judge([item for item, reason in zip(items, reasons, strict=True) if reason is None]))
-    return [
-        next(judged) if reason is None else skipped(item, reason) for item, reason in zip(items, reasons, strict=True)
-    ]
+    """Judge the figures that can be judged and report the others as skipped, in the order of ``groups``.
+
+    Args:
+        groups: The figures of each call.
+        judge: Gets the groups without the figures that can't be judged; those that are left empty are gone.
+        needs_features: Whether a figure can't be judged without sidecar features.
+    """
+    items = [item for group in groups for item in group]
+    reasons = {id(item): skip_reason(item, needs_features=needs_features) for item in items}
+    open_groups = [[item for item in group if reasons[id(item)] is None] for group in groups]
+    judged = iter(judge([group for group in open_groups if group]))
+    return [next(judged) if (reason := reasons[id(item)]) is None else skipped(item, reason) for item in items]
 
 
-def single_call(role: CallRole, items: Sequence[JudgeItem], backend: Backend) -> list[Prediction]:
-    """The protocols of one call: all open dimensions of a figure at once, all figures in one ``generate``.
+def single_call(role: CallRole, groups: Sequence[Sequence[JudgeItem]], backend: Backend) -> list[Prediction]:
+    """The protocols of one call: all open dimensions at once, all calls in one ``generate``.
+
+    A group of several figures is one call. Where that fails for any reason, a figure missing or one too many included,
+    its figures are asked about alone; the failed call stays in their rows.
 
     Args:
         role: ``direct`` or ``sidecar``.
-        items: The figures.
+        groups: The figures of each call; those of one call are of one paper.
         backend: Who answers.
 
     Returns:
-        One prediction per figure, in order. A failed call fails its own figure only.
+        One prediction per figure, in order. A failed call about one figure fails that figure only.
     """
 
-    def judge(asked: Sequence[JudgeItem]) -> list[Prediction]:
-        calls = ask([build_request(role, item) for item in asked], backend)
-        return [_single_prediction(item, call) for item, call in zip(asked, calls, strict=True)]
+    def judge(asked: list[list[JudgeItem]]) -> list[Prediction]:
+        calls = ask([_single_request(role, group) for group in asked], backend)
+        items = [item for group in asked for item in group]
+        tries = [[share] for call in calls for share in (shares_of(call) if call.request.figures else [call])]
+        failed = [at for at, (call,) in enumerate(tries) if call.request.figures and call.answer is None]
+        alone = ask([build_request(role, items[at]) for at in failed], backend)
+        for at, call in zip(failed, alone, strict=True):
+            tries[at].append(call)
+        return [_single_prediction(item, calls) for item, calls in zip(items, tries, strict=True)]
 
-    return judge_open(items, judge, needs_features=role == "sidecar")
+    return judge_open(groups, judge, needs_features=role == "sidecar")
 
 
-def _single_prediction(item: JudgeItem, call: Call) -> Prediction:
-    fields = common_fields(item, [call])
-    failure = first_failure([call])
+def _single_request(role: CallRole, group: Sequence[JudgeItem]) -> Request:
+    return build_request(role, group[0]) if len(group) == 1 else build_batch(role, group)
+
+
+def _single_prediction(item: JudgeItem, calls: Sequence[Call]) -> Prediction:
+    """The prediction by the last of a figure's calls; those before it failed."""
+    fields = common_fields(item, calls)
+    if len(calls) > 1:
+        fields["marks"].append(FAILED_BATCH)
+    failure = first_failure(calls[-1:])
     if failure is not None:
         return Prediction(**fields, **failure)
-    answers: dict[str, DimensionAnswer] = dict(call.answer or ())
+    answers: dict[str, DimensionAnswer] = dict(calls[-1].answer or ())
     scores = {key: answer.score for key, answer in answers.items()}
     overall = gating.overall(scores, item.figure.open_dimensions)
     return Prediction(**fields, **scores, overall_score=overall, **explained(answers))

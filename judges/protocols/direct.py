@@ -13,5 +13,10 @@ ROLES: tuple[CallRole, ...] = ("direct",)
 
 
 def judge(items: Sequence[JudgeItem], backend: Backend) -> list[Prediction]:
-    """Judge figures, one prediction each, in order; see :func:`~.calls.single_call`."""
-    return single_call("direct", items, backend)
+    """Judge figures, a call each, one prediction each, in order; see :func:`~.calls.single_call`."""
+    return single_call("direct", [[item] for item in items], backend)
+
+
+def judge_together(groups: Sequence[Sequence[JudgeItem]], backend: Backend) -> list[Prediction]:
+    """Judge figures, a call a group, one prediction a figure, in order; see :func:`~.calls.single_call`."""
+    return single_call("direct", groups, backend)

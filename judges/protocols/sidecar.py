@@ -13,5 +13,10 @@ ROLES: tuple[CallRole, ...] = ("sidecar",)
 
 
 def judge(items: Sequence[JudgeItem], backend: Backend) -> list[Prediction]:
-    """Judge figures, one prediction each, in order; see :func:`~.calls.single_call`."""
-    return single_call("sidecar", items, backend)
+    """Judge figures, a call each, one prediction each, in order; see :func:`~.calls.single_call`."""
+    return single_call("sidecar", [[item] for item in items], backend)
+
+
+def judge_together(groups: Sequence[Sequence[JudgeItem]], backend: Backend) -> list[Prediction]:
+    """Judge figures, a call a group, one prediction a figure, in order; see :func:`~.calls.single_call`."""
+    return single_call("sidecar", groups, backend)

@@ -52,6 +52,8 @@ def answer_to(request: dict[str, Any]) -> dict[str, Any]:
     """A valid answer, found from the schema that the request carries."""
     form = request["response_format"]["json_schema"]
     properties = form["schema"]["properties"]
+    if all(name.startswith("fig") for name in properties):  # a call about several figures
+        return {name: {key: dimension(8) for key in schema["properties"]} for name, schema in properties.items()}
     match form["name"]:
         case "vision":
             return VISION
@@ -70,7 +72,7 @@ def good(request: dict[str, Any]) -> Reply:
 
 def user_text(request: dict[str, Any]) -> str:
     """The user's part of the prompt."""
-    return next(part["text"] for part in request["messages"][1]["content"] if part["type"] == "text")
+    return "\n".join(part["text"] for part in request["messages"][1]["content"] if part["type"] == "text")
 
 
 def image_uri(request: dict[str, Any]) -> str | None:

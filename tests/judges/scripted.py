@@ -70,8 +70,16 @@ LANGUAGE = {
 }
 
 
+class BatchScriptedBackend(ScriptedBackend):
+    """A scripted backend that takes requests about several figures."""
+
+    max_images: int | None = None
+
+
 def good_answer(request: Request) -> str:
     """A valid answer to any request."""
+    if request.figures:
+        return json.dumps({part.key: {key: dimension(8) for key in part.open_dimensions} for part in request.figures})
     match request.role:
         case "vision":
             return json.dumps(VISION)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scifigqual_bench.errors import InputError
 from scifigqual_bench.judges.backends.limits import LONGEST_BACKOFF, Pace, backoff, retry_after
 from scifigqual_bench.judges.costs import Budget, Price, add_usage, price_of, read_prices
-from scifigqual_bench.records import CallRecord, RunUsage, Usage
+from scifigqual_bench.records import CallRecord, Prediction, RunUsage, Usage
 
 PRICE = Price(prompt=2.0, completion=10.0)
 
@@ -22,13 +22,24 @@ def call(prompt: int | None, completion: int | None, **fields: object) -> CallRe
     return CallRecord(role="direct", finish_reason=fields.pop("finish_reason", "stop"), usage=usage, **fields)
 
 
+def row(*calls: CallRecord, figure_id: str = "p__fig0001") -> Prediction:
+    return Prediction(figure_id=figure_id, calls=list(calls))
+
+
 def test_usage_sums_what_was_spent_and_counts_what_is_not_known() -> None:
     calls = [call(100, 10), call(50, 5, cached=True), call(None, 3), call(None, None, finish_reason="error")]
-    usage = add_usage(add_usage(RunUsage(), calls, PRICE), [call(900, 90)], PRICE)
+    usage = add_usage(add_usage(RunUsage(), row(*calls), PRICE), row(call(900, 90)), PRICE)
     counts = {"calls": 4, "cached_calls": 1, "calls_without_usage": 1, "prompt_tokens": 1000, "completion_tokens": 103}
     assert usage.model_dump(exclude={"cost"}) == counts
     assert usage.cost == pytest.approx((1000 * 2 + 103 * 10) / 1e6)
-    assert add_usage(RunUsage(), calls, None).cost is None
+    assert add_usage(RunUsage(), row(*calls), None).cost is None
+
+
+def test_a_call_about_several_figures_counts_once() -> None:
+    shared = call(100, 10, figures=["p__fig0001", "p__fig0002"])
+    first, second = row(shared, figure_id="p__fig0001"), row(shared, call(7, 1), figure_id="p__fig0002")
+    usage = add_usage(add_usage(RunUsage(), first, None), second, None)
+    assert usage == RunUsage(calls=2, prompt_tokens=107, completion_tokens=11)
 
 
 def test_budgets() -> None:
