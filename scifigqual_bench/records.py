@@ -690,6 +690,10 @@ class RunUsage(Record):
     cost: float | None = None
 
 
+MANIFEST_VERSION = "2"
+"""Of run folders: the manifest and the rows beside it. Version 1 hashed the dataset's features, too."""
+
+
 class RunManifest(Record):
     """What is needed to know, and to repeat, the run behind a prediction file.
 
@@ -703,7 +707,7 @@ class RunManifest(Record):
         stopped: Why the run stopped before its end, where it stopped by itself.
     """
 
-    schema_version: str = "1"
+    schema_version: str = MANIFEST_VERSION
     protocol: Literal["direct", "sidecar", "agent"]
     backend: str
     model: str
