@@ -26,6 +26,7 @@ from pydantic import ValidationError
 from tqdm import tqdm
 
 from scifigqual_bench import __version__
+from scifigqual_bench.audit.versions import read_manifest as parse_manifest
 from scifigqual_bench.errors import InputError
 from scifigqual_bench.judges.base import Backend, BatchBackend, ConcurrentBackend
 from scifigqual_bench.judges.costs import UNLIMITED, Budget, Price, add_usage
@@ -299,10 +300,9 @@ def read_manifest(out_dir: Path) -> RunManifest | None:
     if not path.exists():
         return None
     try:
-        return RunManifest.model_validate_json(path.read_bytes())
-    except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-        raise InputError(f"{path}: not a run manifest ({faults}); give another --out") from None
+        return parse_manifest(path.read_bytes(), str(path))
+    except InputError as error:
+        raise InputError(f"{error}; give another --out") from None
 
 
 def differing_settings(old: RunManifest, new: RunManifest, fields: Sequence[str] = CONFIGURATION) -> list[str]:

@@ -10,7 +10,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scifigqual_bench.commands import judge, scores
+from scifigqual_bench.commands import judge, migrate, scores
 from scifigqual_bench.commands.common import INPUT_ERROR, OK, print_problems, run
 from scifigqual_bench.commands.inputs import (
     add_dataset,
@@ -32,6 +32,7 @@ def parser() -> argparse.ArgumentParser:
 
     judge.add_commands(commands)
     scores.add_commands(commands)
+    migrate.add_commands(commands)
 
     report = commands.add_parser("report", help="write one self-contained HTML page")
     add_dataset(report)
@@ -90,17 +91,15 @@ def _score_rows(report: Report) -> list[dict[str, Any]]:
 
 def _manifest(predictions: Path) -> RunManifest | None:
     """The manifest beside a prediction file; None where there is none that can be read."""
-    from pydantic import ValidationError
-
-    from scifigqual_bench.records import RunManifest
+    from scifigqual_bench.audit.versions import read_manifest
 
     path = predictions.with_name("manifest.json")
     if not path.is_file():
         return None
     try:
-        return RunManifest.model_validate_json(path.read_bytes())
-    except ValidationError as error:
-        print(f"warning: {path}: not a manifest of this version ({error.error_count()} faults)", file=sys.stderr)
+        return read_manifest(path.read_bytes(), str(path))
+    except InputError as error:
+        print(f"warning: {error}", file=sys.stderr)
         return None
 
 
