@@ -20,6 +20,8 @@ from scifigqual_bench.commands.inputs import (
     scored,
 )
 
+from scifigqual_bench.errors import InputError
+
 if TYPE_CHECKING:
     from scifigqual_bench.records import RunManifest
     from scifigqual_bench.scoring import Report
