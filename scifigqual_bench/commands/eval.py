@@ -19,7 +19,6 @@ from scifigqual_bench.commands.inputs import (
     read_predictions_of,
     scored,
 )
-
 from scifigqual_bench.errors import InputError
 
 if TYPE_CHECKING:

@@ -658,13 +658,18 @@ def _number_of(caption: str) -> str | None:
 
 
 def _citation(text: str, number: str) -> Citation:
+    """A citing text; without a reference to the figure, its kind is not known."""
     mentions = [mention for mention in find_mentions(text) if number in mention.numbers]
-    kind = kind_of(text, mentions) if mentions else None
+    if not mentions:
+        shown = text if len(text) <= MAX_CHARS else text[: MAX_CHARS - 1] + "…"
+        return Citation(text=shown, length=len(text))
+    shown = cut(text, mentions, MAX_CHARS)
+    kind = kind_of(text, mentions)
     return Citation(
-        text=cut(text, mentions, MAX_CHARS),
+        text=shown,
         kind=kind,
-        mentions=list(dict.fromkeys(mention.text for mention in mentions)),
-        weight=None if kind is None else WEIGHTS[kind],
+        mentions=[mention.text for mention in mentions if mention.text in shown],
+        weight=WEIGHTS[kind],
         length=len(text),
     )
 

@@ -135,12 +135,12 @@ def choose(units: Sequence[Unit], figures: int) -> list[Unit]:
     >>> choose(papers, 5)
     Traceback (most recent call last):
     ...
-    scifigqual_bench.dataset.splits.SplitError: no set of whole papers has 5 figures; the nearest are 4 and 6
+    scifigqual_bench.dataset.splits.SplitError: no set of whole papers has 5 figures; the nearest: 4 and 6
     """
     reachable = _sums(units)
     if figures < 1 or not reachable >> figures & 1:
         near = [n for n in nearest(reachable, figures) if n > 0]
-        text = f"the nearest are {' and '.join(map(str, near))}" if near else "there is no paper to choose from"
+        text = f"the nearest: {' and '.join(map(str, near))}" if near else "there is no paper to choose from"
         raise SplitError(f"no set of whole papers has {figures} figures; {text}")
     strata: dict[Stratum, list[Unit]] = defaultdict(list)
     for unit in sorted(units, key=lambda unit: unit.key):
