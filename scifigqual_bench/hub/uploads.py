@@ -1,0 +1,37 @@
+"""What goes to which repository: the dataset folder, and the metric as a Space."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import scifigqual_bench
+from scifigqual_bench.hub.checks import PUBLISHED, published_files
+from scifigqual_bench.hub.publish import Upload
+
+METRIC = "scifigqual"
+
+
+def dataset_upload(folder: Path, repo_id: str) -> Upload:
+    """The dataset repository: the published files of a folder; shards and logs of an earlier version give way."""
+    files = {file.relative_to(folder).as_posix(): file for file in published_files(folder)}
+    return Upload(repo_id, "dataset", files, replaced=PUBLISHED)
+
+
+def metric_upload(repo_id: str) -> Upload:
+    """The Space from which ``evaluate.load("user/scifigqual")`` takes the metric, and which scores files by hand.
+
+    ``evaluate`` looks for a file of the repository's name, so the module is called after it.
+    """
+    files: dict[str, Path | bytes] = {}
+    for file in sorted(metric_folder().iterdir()):
+        if file.is_file() and file.name != "__init__.py":
+            name = f"{repo_id.rsplit('/', 1)[-1]}.py" if file.name == f"{METRIC}.py" else file.name
+            files[name] = file
+    return Upload(repo_id, "space", files, sdk="gradio")
+
+
+def metric_folder() -> Path:
+    """Where the metric's four files are: in the checkout, or in the installed package."""
+    package = Path(scifigqual_bench.__file__).parent
+    places = [package / "metrics" / METRIC, package.parent / "metrics" / METRIC]
+    return next(place for place in places if (place / f"{METRIC}.py").is_file())

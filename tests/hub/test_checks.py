@@ -1,0 +1,138 @@
+"""What keeps a folder from being published."""
+
+import json
+import shutil
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from scifigqual_bench.hub import checks
+from scifigqual_bench.hub.checks import check_dataset, left_at_home, published_files
+
+
+@pytest.fixture
+def folder(sample_dataset, tmp_path):
+    """A copy of the sample dataset that a test may spoil."""
+    return shutil.copytree(sample_dataset, tmp_path / "scifigqual-bench")
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Without the process that loads the folder, for tests of the other checks."""
+    monkeypatch.setattr(checks, "_check_loads", lambda folder: iter(()))
+
+
+def codes(findings):
+    return sorted({finding.code for finding in findings})
+
+
+def change_rows(folder, change):
+    """Rewrite the rated split with changed rows."""
+    file = next(folder.glob("data/rated-*.parquet"))
+    table = pq.read_table(file)
+    rows = [change(index, row) for index, row in enumerate(table.to_pylist())]
+    pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), file)
+
+
+def test_a_built_dataset_is_fit(folder):
+    assert check_dataset(folder) == []
+
+
+def test_a_public_one_needs_a_licence(folder, quick):
+    card = folder / "README.md"
+    text = "\n".join(line for line in card.read_text().splitlines() if not line.startswith("license"))
+    card.write_text(text)
+    assert codes(check_dataset(folder, public=True)) == ["no-licence"]
+    assert check_dataset(folder, public=True, accept=["no-licence"]) == []
+    card.write_text(text.replace("---\n", "---\nlicense: cc-by-4.0\n", 1))
+    assert check_dataset(folder, public=True) == []
+
+
+def test_all_private_texts_are_found_with_their_rows(folder, quick):
+    def change(index, row):
+        if index == 1:
+            row["caption"] += " Code: /home/ann/project"
+        if index == 2:
+            row["ratings"][0]["reasons"]["visual_clarity"] = "ask ann@example.org"
+        return row
+
+    change_rows(folder, change)
+    with (folder / "problems.jsonl").open("a") as log:
+        log.write(json.dumps({"message": "key hf_" + "k" * 34}) + "\n")
+    findings = check_dataset(folder)
+    assert codes(findings) == ["e-mail", "local-path", "token"]
+    messages = [finding.message for finding in findings]
+    assert messages[0].startswith("problems.jsonl, line ") and "k" * 10 not in messages[0]
+    assert messages[1].startswith("split rated, row 1 (") and "'/home/ann/project'" in messages[1]
+    assert messages[2].startswith("split rated, row 2 (") and "--accept e-mail" in messages[2]
+    assert codes(check_dataset(folder, accept=["e-mail", "local-path", "token"])) == ["token"]  # never acceptable
+
+
+def test_an_image_that_is_not_the_rows_own(folder, quick):
+    def change(index, row):
+        if index == 0:
+            row["image"]["bytes"] += b"x"
+        if index == 1:
+            row["image"] = None
+        return row
+
+    change_rows(folder, change)
+    first, second = check_dataset(folder)
+    assert first.code == second.code == "image"
+    assert "row 0" in first.message and "row 1" in second.message and "missing" in second.message
+
+
+def test_rows_that_break_the_record_the_mask_or_the_id(folder, quick):
+    def change(index, row):
+        if index == 0:
+            row["gold"]["visual_clarity"] = 11.0
+        if index == 1:
+            row["gold"], row["open_dimensions"] = None, ["visual_clarity"]
+        if index == 3:
+            row["figure_id"] = ids[2]
+        else:
+            ids[index] = row["figure_id"]
+        return row
+
+    ids = {}
+    change_rows(folder, change)
+    findings = check_dataset(folder)
+    assert codes(findings) == ["id", "mask", "row"]
+    assert "less than or equal to 10" in next(finding.message for finding in findings if finding.code == "row")
+
+
+def test_a_card_that_counts_wrongly(folder, quick):
+    card = folder / "README.md"
+    card.write_text(card.read_text().replace("num_examples: ", "num_examples: 9"))
+    (finding,) = check_dataset(folder)
+    assert finding.code == "card" and "build again" in finding.message
+
+
+def test_a_folder_that_other_peoples_code_cannot_load(folder):
+    file = next(folder.glob("data/rated-*.parquet"))
+    table = pq.read_table(file)
+    renamed = table.rename_columns(["captions" if name == "caption" else name for name in table.column_names])
+    pq.write_table(renamed, file)
+    assert "load" in codes(check_dataset(folder))
+
+
+def test_what_is_no_dataset(tmp_path):
+    (finding,) = check_dataset(tmp_path / "nowhere")
+    assert finding.code == "no-dataset" and "no such folder" in finding.message
+
+
+def test_files_that_stay_at_home(folder):
+    (folder / ".env").write_text("HF_TOKEN=x")
+    (folder / "notes.docx").write_text("x")
+    (folder / "data" / "cache.bin").write_text("x")
+    (folder / "link.json").symlink_to("/etc/hostname")
+    names = {file.relative_to(folder).as_posix() for file in published_files(folder)}
+    assert names >= {"README.md", "papers.jsonl"} and sum(name.startswith("data/") for name in names) == 2
+    assert left_at_home(folder) == [".env", "data/cache.bin", "link.json", "notes.docx"]
+
+
+def test_files_larger_or_more_than_the_hub_takes(folder, quick, monkeypatch):
+    monkeypatch.setattr(checks, "MAX_FILE_BYTES", 100_000)
+    monkeypatch.setattr(checks, "MAX_ENTRIES", 2)
+    assert codes(check_dataset(folder)) == ["file-size", "files"]
