@@ -6,35 +6,23 @@ is known from the staged papers alone, so a task that died is simply run again.
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import TypeAdapter
 
+from scifigqual_bench import executors
 from scifigqual_bench.dataset.corpus import extract_corpus
 from scifigqual_bench.dataset.extractor import Extractor
 from scifigqual_bench.dataset.staging import Job, Staging
-from scifigqual_bench.errors import InputError
-
-try:
-    from datatrove.pipeline.base import PipelineStep
-except ImportError as error:
-    raise ImportError(f'an executor needs datatrove: pip install "scifigqual-bench[distributed]" ({error})') from error
 
 JOBS = TypeAdapter(Job)
 
-ExecutorKind = Literal["local", "slurm", "ray"]
 
-
-class ExecutorError(InputError):
-    """Options that an executor does not take."""
-
-
-class ReadShare(PipelineStep):
+class ReadShare(executors.PipelineStep):
     """A task: reads its share of a plan, one PDF at a time, each in a process of its own.
 
     Args:
@@ -60,17 +48,8 @@ class ReadShare(PipelineStep):
         yield from ()
 
 
-@dataclass(frozen=True)
-class Executor:
-    """One of datatrove's executors with its options.
-
-    Attributes:
-        kind: ``"local"`` ends when every task has; ``"slurm"`` only submits them; ``"ray"`` waits for its cluster.
-        options: Arguments of the executor by name, ``tasks`` among them.
-    """
-
-    kind: ExecutorKind
-    options: Mapping[str, Any] = field(default_factory=dict)
+class Executor(executors.Executor):
+    """An executor that reads papers."""
 
     def read(self, jobs: Sequence[Job], staging: Staging, extract: Extractor) -> None:
         """Have the jobs read and staged; with Slurm, this returns before they are.
@@ -80,18 +59,7 @@ class Executor:
         """
         plan = staging.folder / "plan.jsonl"
         write_plan(plan, jobs)
-        module = importlib.import_module(f"datatrove.executor.{self.kind}")
-        executor_type = getattr(module, f"{self.kind.capitalize()}PipelineExecutor")
-        try:
-            executor = executor_type(
-                pipeline=[ReadShare(plan, staging, extract)],
-                logging_dir=str(staging.folder / "logs"),
-                skip_completed=False,
-                **self.options,
-            )
-        except (TypeError, ValueError) as error:
-            raise ExecutorError([f"--executor {self.kind}: {error}"]) from None
-        executor.run()
+        self.run(ReadShare(plan, staging, extract), staging.folder / "logs")
 
 
 def write_plan(path: Path, jobs: Iterable[Job]) -> None:

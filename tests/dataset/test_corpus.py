@@ -182,7 +182,7 @@ def test_a_killed_task_of_an_executor_is_run_again(tmp_path: Path, root: Path, d
 def test_options_that_an_executor_does_not_take_are_named(tmp_path: Path, distributed: ModuleType):
     for kind, named in (("local", "'taks'"), ("slurm", "'partition'")):
         executor = distributed.Executor(kind, {"taks": 3} if kind == "local" else {"tasks": 3, "time": "1:00:00"})
-        with pytest.raises(distributed.ExecutorError, match=f"--executor {kind}.*{named}"):
+        with pytest.raises(distributed.executors.ExecutorError, match=f"--executor {kind}.*{named}"):
             build_dataset(make_pdfs(tmp_path / "pdfs", "paper"), tmp_path / kind, extract=StandIn(), executor=executor)
 
 
