@@ -6,8 +6,13 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from pydantic import ValidationError
+
 from scifigqual_bench.errors import InputError
+from scifigqual_bench.judges.backends.local import LocalOptions
 from scifigqual_bench.judges.backends.openai import OpenAIBackend
+from scifigqual_bench.judges.backends.transformers import TransformersBackend, TransformersOptions
+from scifigqual_bench.judges.backends.vllm import VllmBackend, VllmOptions
 from scifigqual_bench.judges.base import Backend
 from scifigqual_bench.judges.measure import Measurements, ocr_measurements
 
@@ -18,8 +23,28 @@ def _rules(*, measurements: Measurements | None = None) -> Backend:
     return RulesBackend(measurements or ocr_measurements())
 
 
-BACKENDS: dict[str, Callable[..., Backend]] = {"openai": OpenAIBackend, "rules": _rules}
-"""What each name makes; the packages of a backend are imported when it is made."""
+def _local(backend: Callable[[Any], Backend], options: type[LocalOptions]) -> Callable[..., Backend]:
+    """Makes a backend whose options are a record, from the record's fields."""
+
+    def make(**values: Any) -> Backend:
+        try:
+            checked = options(**values)
+        except ValidationError as error:
+            faults = (f"option {'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+            raise InputError(list(faults)) from None
+        return backend(checked)
+
+    make.__signature__ = inspect.signature(options)
+    return make
+
+
+BACKENDS: dict[str, Callable[..., Backend]] = {
+    "openai": OpenAIBackend,
+    "rules": _rules,
+    "transformers": _local(TransformersBackend, TransformersOptions),
+    "vllm": _local(VllmBackend, VllmOptions),
+}
+"""What each name makes; the packages of a backend are imported when it is made or first asked."""
 
 
 def make_backend(name: str, **options: Any) -> Backend:

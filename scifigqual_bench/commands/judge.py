@@ -49,7 +49,7 @@ def add_commands(commands: Any) -> None:
     what = judge.add_argument_group("what is run: --run, or --protocol and --backend")
     what.add_argument("--run", metavar="ID", help="a configuration of the run matrix (D1..D11, S1..S9, F1..F9)")
     what.add_argument("--protocol", choices=("direct", "sidecar", "agent"))
-    what.add_argument("--backend", help="who answers: 'rules' (no model, no key) or 'openai' (any compatible server)")
+    what.add_argument("--backend", help="who answers: rules (no model), openai (a server), vllm, transformers")
     what.add_argument("--control", choices=("no-image", "no-text", "other-image"), help="withhold or swap evidence")
 
     how = judge.add_argument_group("how it is run")
@@ -72,11 +72,11 @@ def add_commands(commands: Any) -> None:
     costs.add_argument("--max-tokens-total", type=positive, metavar="N", help="budget of prompt and answer tokens")
 
     # No defaults here: what is not given is left to --run or to the backend.
-    api = judge.add_argument_group("options of --backend openai; they take the place of those of --run")
+    api = judge.add_argument_group("options of the backend; they take the place of those of --run")
     absent = argparse.SUPPRESS
-    api.add_argument("--model", default=absent, metavar="ID", help="model, as the server knows it")
+    api.add_argument("--model", default=absent, metavar="ID", help="model, as server or hub know it, or its folder")
     api.add_argument("--text-model", default=absent, metavar="ID", help="model of the calls without an image")
-    api.add_argument("--revision", default=absent, metavar="TEXT", help="of the weights; for the manifest")
+    api.add_argument("--revision", default=absent, metavar="TEXT", help="of the weights: commit, tag or branch")
     api.add_argument("--base-url", default=absent, metavar="URL", help="server, up to the version: http://HOST/v1")
     api.add_argument("--api-key-env", default=absent, metavar="NAME", help="variable that holds the key")
     api.add_argument("--no-api-key", dest="api_key_env", action="store_const", const=None, default=absent)
@@ -164,7 +164,8 @@ def _protocol_and_backend(args: argparse.Namespace, measurements: Measurements) 
     given = {name: getattr(args, name) for name in API_OPTIONS if hasattr(args, name)} | dict(args.backend_option)
     if args.seed is not None:
         given["seed"] = args.seed
-    keyless = {"api_key_env": None} if args.dry_run else {}  # nothing is asked, so no key is needed
+    asks_server = args.run is not None or args.backend == "openai"
+    keyless = {"api_key_env": None} if args.dry_run and asks_server else {}  # nothing is asked, so no key is needed
     if args.run is not None:
         if args.protocol or args.backend:
             raise InputError("--run names protocol and backend; leave --protocol and --backend out")
