@@ -17,6 +17,7 @@ from huggingface_hub import DatasetCard
 from pydantic import ValidationError
 
 from scifigqual_bench.dataset.folder import DatasetError, DatasetFolder
+from scifigqual_bench.dataset.frozen import FrozenError, check_frozen
 from scifigqual_bench.dataset.schema import dataset_features
 from scifigqual_bench.dataset.tables import explain
 from scifigqual_bench.gating import open_dimensions
@@ -75,9 +76,9 @@ def left_at_home(folder: Path) -> list[str]:
 def check_dataset(path: Path, *, accept: Collection[str] = (), public: bool = False) -> list[Finding]:
     """Check a dataset folder before it is published.
 
-    Every row is read: it must fit the record, its image the hash that it states, its mask the evidence; the card's
-    numbers must be those of the files; the folder must load with ``load_dataset`` in a process that knows nothing of
-    this one. All texts are searched for local paths, e-mail addresses and tokens.
+    Every row is read: it must fit the record, its image the hash that it states, its mask the evidence; frozen splits
+    must be as they were frozen; the card's numbers must be those of the files; the folder must load with
+    ``load_dataset`` in a process that knows nothing of this one. All texts are searched for local paths, e-mail addresses and tokens.
 
     Args:
         path: The folder.
@@ -91,7 +92,13 @@ def check_dataset(path: Path, *, accept: Collection[str] = (), public: bool = Fa
         folder = DatasetFolder(path)
     except DatasetError as error:
         return [Finding("no-dataset", problem) for problem in error.problems]
-    findings = [*_check_files(path), *_check_rows(folder), *_check_card(folder, public), *_check_loads(folder)]
+    findings = [
+        *_check_files(path),
+        *_check_rows(folder),
+        *_check_frozen(folder),
+        *_check_card(folder, public),
+        *_check_loads(folder),
+    ]
     return [finding for finding in findings if finding.code not in accept or finding.code not in ACCEPTABLE]
 
 
@@ -140,6 +147,15 @@ def _check_image(figure: Figure, image: bytes | None, where: str) -> Iterator[Fi
             yield Finding("image", f"{where}: the image is missing; build again")
     elif hashlib.sha256(image).hexdigest() != figure.image_sha256:
         yield Finding("image", f"{where}: the image is not the one that the row's image_sha256 states; build again")
+
+
+def _check_frozen(folder: DatasetFolder) -> Iterator[Finding]:
+    """Frozen splits, by the hash that each row states of its image: the bytes have been compared with that one."""
+    try:
+        problems = check_frozen(folder, images=False)
+    except FrozenError as error:
+        problems = error.problems
+    yield from (Finding("frozen", problem) for problem in problems)
 
 
 def _texts(value: Any) -> Iterator[str]:

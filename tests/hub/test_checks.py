@@ -7,6 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from scifigqual_bench.dataset.folder import DatasetFolder
+from scifigqual_bench.dataset.frozen import Freezer, write_frozen
 from scifigqual_bench.hub import checks
 from scifigqual_bench.hub.checks import check_dataset, left_at_home, published_files
 
@@ -100,6 +102,19 @@ def test_rows_that_break_the_record_the_mask_or_the_id(folder, quick):
     findings = check_dataset(folder)
     assert codes(findings) == ["id", "mask", "row"]
     assert "less than or equal to 10" in next(finding.message for finding in findings if finding.code == "row")
+
+
+def test_a_frozen_split_that_changed(folder, quick):
+    freezer = Freezer("rated")
+    for figure, image in DatasetFolder(folder).figures(["rated"]):
+        freezer.add(figure, image)
+    write_frozen(folder, freezer.manifest())
+    assert check_dataset(folder) == []
+    change_rows(folder, lambda index, row: row | {"caption": "Figure 1: Other."} if index == 4 else row)
+    (finding,) = check_dataset(folder)
+    assert finding.code == "frozen" and "caption changed since the split was frozen" in finding.message
+    (folder / "frozen" / "rated.json").write_text("{}")
+    assert codes(check_dataset(folder)) == ["frozen"]
 
 
 def test_a_card_that_counts_wrongly(folder, quick):
