@@ -78,7 +78,8 @@ def check_dataset(path: Path, *, accept: Collection[str] = (), public: bool = Fa
 
     Every row is read: it must fit the record, its image the hash that it states, its mask the evidence; frozen splits
     must be as they were frozen; the card's numbers must be those of the files; the folder must load with
-    ``load_dataset`` in a process that knows nothing of this one. All texts are searched for local paths, e-mail addresses and tokens.
+    ``load_dataset`` in a process that knows nothing of this one. All texts are searched for local
+    paths, e-mail addresses and tokens.
 
     Args:
         path: The folder.
