@@ -251,7 +251,7 @@ def _grow_all(page: PageLayout, labels: Sequence[_Candidate]) -> list[Caption]:
                 number=candidate.number,
                 label=candidate.label,
                 page=candidate.page,
-                bbox=page.as_printed(tuple(float(v) for v in bbox)),
+                bbox=tuple(float(v) for v in bbox),
                 text=join_lines([page.page.lines[i] for i in lines]),
                 lines=tuple(int(i) for i in lines),
                 continued=candidate.continued,

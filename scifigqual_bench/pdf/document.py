@@ -1,13 +1,15 @@
 """Open a PDF and read what is on its pages: lines of text, images, vector graphics.
 
-All coordinates are PDF points from the top left corner of the page as displayed (rotation applied); pages count
-from 1. Bad files end in a :class:`PdfError` with a stable code, never in a traceback of the PDF library.
+Pages are read upright: as displayed, and turned once more where most of their text runs sideways or upside down
+(:attr:`Page.turn`). All coordinates are PDF points from the top left corner of the page that is upright so; pages
+count from 1. Bad files end in a :class:`PdfError` with a stable code, never in a traceback of the PDF library.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,6 +27,8 @@ MAX_SIDE = 7_200.0
 """Points: a page with a longer side, 100 inches, is no page of a paper, and rasters of it would fill the memory."""
 MAX_DRAWINGS = 300_000
 """Paths of one page that are kept; a plot of as many points has none that would be missed."""
+LONG = 25
+"""Characters; lines that are longer tell which way a page's text runs. Labels of axes are short, and do not."""
 _CONTROLS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
 """What no printed text holds, and what files and databases can't: glyphs whose character the PDF does not tell."""
 _UNKNOWN = "\ufffd"
@@ -139,8 +143,10 @@ class Page:
     """What is on one page.
 
     Attributes:
+        width: Of the page turned upright, in points; ``height`` likewise.
         text_layer: ``"native"``: the page shows its text; ``"ocr"``: it shows a picture of it, and the text was read
             from that, by us or by whoever made the PDF.
+        turn: Quarter turns clockwise, 0..3, that brought the page as displayed upright.
     """
 
     number: int
@@ -150,6 +156,15 @@ class Page:
     images: list[Rect] = field(default_factory=list)
     drawings: list[Drawing] = field(default_factory=list)
     text_layer: str = "native"
+    turn: int = 0
+
+    def displayed(self, box: Rect) -> Rect:
+        """A box of the upright page, in points of the page as displayed.
+
+        >>> Page(number=1, width=792, height=612, turn=1).displayed((0, 0, 100, 10))
+        (0, 692, 10, 792)
+        """
+        return turned_box(box, -self.turn % 4, self.width, self.height)
 
     @property
     def pictured(self) -> bool:
@@ -220,17 +235,36 @@ def open_pdf(path: Path) -> Iterator[object]:
         document.close()
 
 
-def shown_page(pdf: object, number: int) -> object:
-    """A page of an open PDF as it is displayed: its rotation is made part of its content.
+def shown_page(pdf: object, number: int, turn: int = 0) -> object:
+    """A page of an open PDF as it is displayed and then turned: both are made part of its content.
 
     Args:
-        pdf: The open file (``pymupdf.Document``).
+        pdf: The open file (``pymupdf.Document``), whose page is changed: ask once for a page that is to be turned.
         number: The page, from 1.
+        turn: Quarter turns clockwise after the rotation that the PDF asks for (:attr:`Page.turn`).
     """
     page = pdf[number - 1]
+    if turn:
+        page.set_rotation((page.rotation + 90 * turn) % 360)
     if page.rotation:
         page.remove_rotation()
     return page
+
+
+def turned_box(box: Rect, turn: int, width: float, height: float) -> Rect:
+    """A box of a page of this size after quarter turns clockwise of the page.
+
+    >>> turned_box((10, 20, 30, 60), 1, 600, 800), turned_box((10, 20, 30, 60), 2, 600, 800)
+    ((740, 10, 780, 30), (570, 740, 590, 780))
+    """
+    x0, y0, x1, y1 = box
+    if turn == 1:
+        return height - y1, x0, height - y0, x1
+    if turn == 2:
+        return width - x1, height - y1, width - x0, height - y0
+    if turn == 3:
+        return y0, width - x1, y1, width - x0
+    return box
 
 
 def read_document(path: Path) -> Document:
@@ -256,7 +290,7 @@ def read_document(path: Path) -> Document:
             document.problems.append(("pdf-repaired", message, None))
         for number in range(1, pdf.page_count + 1):
             try:
-                page = _read_page(shown_page(pdf, number), document, number)
+                page = _read_page(pdf, document, number)
             except Exception as error:  # PyMuPDF: several types; one bad page must not cost the others
                 page = Page(number=number, width=0.0, height=0.0)
                 message = f"{path.name}, page {number}: can't be read ({error})"
@@ -265,28 +299,34 @@ def read_document(path: Path) -> Document:
     return document
 
 
-def _read_page(page: object, document: Document, number: int) -> Page:
+def _read_page(pdf: object, document: Document, number: int) -> Page:
     """Read one page; what had to be left out of it is told among the document's problems."""
     import pymupdf
 
-    frame = tuple(page.rect)
-    result = Page(number=number, width=page.rect.width, height=page.rect.height)
-    if max(result.width, result.height) > MAX_SIDE:
-        raise ValueError(f"it is {result.width:.0f} by {result.height:.0f} points large, over {MAX_SIDE:.0f}")
-    where = f"{document.path.name}, page {number}"
+    page = shown_page(pdf, number)
+    if max(page.rect.width, page.rect.height) > MAX_SIDE:
+        raise ValueError(f"it is {page.rect.width:.0f} by {page.rect.height:.0f} points large, over {MAX_SIDE:.0f}")
     # CLIP: what a clip hides (the part of a figure that its author cropped away) is not on the page
-    pictures = page.get_textpage(flags=pymupdf.TEXT_PRESERVE_IMAGES | pymupdf.TEXT_CLIP)
-    for info in pictures.extractIMGINFO():
-        box = _within(info["bbox"], frame)
-        if box is not None:
-            result.images.append(box)
     text = (
         pymupdf.TEXT_PRESERVE_WHITESPACE
         | pymupdf.TEXT_MEDIABOX_CLIP
         | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE
         | pymupdf.TEXT_CLIP
     )
-    lines = [(b["number"], line) for b in page.get_text("dict", flags=text)["blocks"] for line in b.get("lines", ())]
+    blocks = page.get_text("dict", flags=text)["blocks"]
+    turn = _turn(line for block in blocks for line in block.get("lines", ()))
+    if turn:
+        page = shown_page(pdf, number, turn)
+        blocks = page.get_text("dict", flags=text)["blocks"]
+    frame = tuple(page.rect)
+    result = Page(number=number, width=page.rect.width, height=page.rect.height, turn=turn)
+    where = f"{document.path.name}, page {number}"
+    pictures = page.get_textpage(flags=pymupdf.TEXT_PRESERVE_IMAGES | pymupdf.TEXT_CLIP)
+    for info in pictures.extractIMGINFO():
+        box = _within(info["bbox"], frame)
+        if box is not None:
+            result.images.append(box)
+    lines = [(block["number"], line) for block in blocks for line in block.get("lines", ())]
     hidden, shown = _letters(lines, hidden=True), _letters(lines, hidden=False)
     if hidden > shown and result.pictured:
         result.text_layer = "ocr"
@@ -314,6 +354,23 @@ def _read_page(page: object, document: Document, number: int) -> Page:
         message = f"{where}: {drawings.left_out:,} paths after the first {MAX_DRAWINGS:,} are left out"
         document.problems.append(("paths-left-out", message, number))
     return result
+
+
+def _turn(lines: Iterable[dict]) -> int:
+    """Quarter turns clockwise that bring most of a page's text upright.
+
+    Long lines tell; on a page without any, short ones do where none of them is upright.
+    """
+    long: Counter[int] = Counter()
+    short: Counter[int] = Counter()
+    for line in lines:
+        cos, sin = line["dir"]
+        if max(abs(cos), abs(sin)) > 0.99:
+            turn = 0 if cos > 0.99 else 2 if cos < -0.99 else 1 if sin < 0 else 3
+            count = sum(len(span["text"].strip()) for span in line["spans"])
+            (long if count > LONG else short)[turn] += count
+    weight = long or ({} if short[0] else short)
+    return max(weight, key=lambda turn: (weight[turn], -turn), default=0)
 
 
 def _shows(span: dict) -> bool:

@@ -10,12 +10,12 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 
-from scifigqual_bench.pdf.document import Document, Drawing, Line, Page, Rect, Span
+from scifigqual_bench.pdf.document import Document, Drawing, Line, Page, Rect, turned_box
 
 Column = tuple[float, float]
 """Left and right edge of a text column, in points."""
@@ -54,11 +54,7 @@ class Role(IntEnum):
 class PageLayout:
     """One page as it is read, its lines also as arrays in the order of ``Page.lines``.
 
-    A page whose text runs sideways is turned upright; :meth:`upright` and :meth:`as_printed` convert boxes.
-
     Attributes:
-        page: The page, turned upright.
-        turn: Quarter turns clockwise that brought it upright: 0, 1 or 3.
         boxes: (n, 4) boxes in points.
         floors: (n,) lower edge of each line's longest span, which superscripts and tall symbols don't move.
         sizes: (n,) font size of most characters.
@@ -69,7 +65,6 @@ class PageLayout:
     """
 
     page: Page
-    turn: int
     boxes: np.ndarray
     floors: np.ndarray
     sizes: np.ndarray
@@ -77,15 +72,6 @@ class PageLayout:
     roles: np.ndarray
     columns: tuple[Column, ...]
     drawings: tuple[Drawing, ...]
-
-    def upright(self, box: Rect) -> Rect:
-        """A box of the printed page, on the page turned upright."""
-        height, width = (self.page.width, self.page.height) if self.turn else (self.page.height, self.page.width)
-        return _turned(box, self.turn, width, height)
-
-    def as_printed(self, box: Rect) -> Rect:
-        """A box of the upright page, on the page as printed."""
-        return _turned(box, -self.turn % 4, self.page.width, self.page.height)
 
     def rules_between(self, left: float, right: float) -> list[Rect]:
         """The horizontal rules that run under (nearly) all of an interval, from top to bottom."""
@@ -155,85 +141,46 @@ def analyse(document: Document) -> Layout:
     Returns:
         Its layout. A paper without text has no columns.
     """
-    printed = [_Text(page) for page in document.pages]
-    columns = _columns(printed)
-    furniture = _furniture(printed, columns)
-    ornaments = _ornaments(document.pages)
-    body_size, body_font = _body_type(printed)
+    texts = [_Text(page) for page in document.pages]
+    usual = _usual_turn(texts)
+    columns = _columns([text for text in texts if text.page.turn == usual])
+    furniture = _furniture(texts, columns, usual)
+    ornaments = _ornaments(document.pages, usual)
+    body_size, body_font = _body_type(texts)
     pages = []
-    for before, marked in zip(printed, furniture, strict=True):
-        turn = _turn(before)
-        text = _Text(_turned_page(before.page, turn)) if turn else before
-        here = _columns([text]) if turn else _page_columns(text, columns)
+    for text, marked in zip(texts, furniture, strict=True):
+        here = _page_columns(text, columns) if text.page.turn == usual else _columns([text])
         roles = np.where(marked, Role.FURNITURE, Role.OTHER)
         _mark_body(text, roles, here, body_size, body_font)
         _mark_headings(text, roles, here, body_size)
-        paths = zip(before.page.drawings, text.page.drawings, strict=True)
         pages.append(
             PageLayout(
                 page=text.page,
-                turn=turn,
                 boxes=text.boxes,
                 floors=text.floors,
                 sizes=text.sizes,
                 level=text.level,
                 roles=roles,
                 columns=here,
-                drawings=tuple(upright for path, upright in paths if _place(path.bbox) not in ornaments),
+                drawings=tuple(
+                    path for path in text.page.drawings if _place(path.bbox, text.page, usual) not in ornaments
+                ),
             )
         )
-    return Layout(body_size, _leading(printed, body_size), tuple(pages))
+    return Layout(body_size, _leading(texts, body_size), tuple(pages))
 
 
-# --- orientation ------------------------------------------------------------------------------------------------------
+def _usual_turn(pages: Sequence[_Text]) -> int:
+    """How most of the paper was turned: on a single page that was turned otherwise, the running head was not."""
+    weight: Counter[int] = Counter()
+    for text in pages:
+        weight[text.page.turn] += int(text.letters.sum())
+    return max(weight, key=lambda turn: (weight[turn], -turn), default=0)
 
 
-def _turn(text: _Text) -> int:
-    """Quarter turns clockwise that bring a page's long lines upright; labels of axes are short, and don't count."""
-    weight = Counter()
-    for line, count in zip(text.lines, text.letters, strict=True):
-        if count > 25:
-            weight[0 if line.horizontal else 1 if line.direction[1] < -0.99 else 3] += int(count)
-    return max(weight, key=lambda turn: (weight[turn], -turn)) if weight else 0
-
-
-def _turned(box: Rect, turn: int, width: float, height: float) -> Rect:
-    """A box of a page of this size after quarter turns clockwise of the page."""
-    x0, y0, x1, y1 = box
-    if turn == 1:
-        return height - y1, x0, height - y0, x1
-    if turn == 2:
-        return width - x1, height - y1, width - x0, height - y0
-    if turn == 3:
-        return y0, width - x1, y1, width - x0
-    return box
-
-
-def _turned_page(page: Page, turn: int) -> Page:
-    def box(rect: Rect) -> Rect:
-        return _turned(rect, turn, page.width, page.height)
-
-    def direction(cos: float, sin: float) -> tuple[float, float]:
-        return (-sin, cos) if turn == 1 else (sin, -cos)
-
-    def span(old: Span) -> Span:
-        return replace(old, bbox=box(old.bbox))
-
-    lines = [
-        replace(
-            line, bbox=box(line.bbox), spans=tuple(span(s) for s in line.spans), direction=direction(*line.direction)
-        )
-        for line in page.lines
-    ]
-    return Page(
-        number=page.number,
-        width=page.height,
-        height=page.width,
-        lines=lines,
-        images=[box(image) for image in page.images],
-        drawings=[replace(drawing, bbox=box(drawing.bbox)) for drawing in page.drawings],
-        text_layer=page.text_layer,
-    )
+def _as_usual(box: Rect, page: Page, usual: int) -> Rect:
+    """A box of a page, on that page turned as most of the paper is."""
+    return turned_box(box, (usual - page.turn) % 4, page.width, page.height)
 
 
 # --- type and columns -------------------------------------------------------------------------------------------------
@@ -320,10 +267,10 @@ def _nested(inner: Column, outer: Column) -> bool:
 # --- what pages share -------------------------------------------------------------------------------------------------
 
 
-def _furniture(pages: Sequence[_Text], columns: tuple[Column, ...]) -> list[np.ndarray]:
+def _furniture(pages: Sequence[_Text], columns: tuple[Column, ...], usual: int) -> list[np.ndarray]:
     """Running heads, page numbers and line numbers: what recurs at one place, and counting numbers in the margins."""
     often = max(2, round(RECURRING * len(pages)))
-    keys = [_edge_lines(text) for text in pages]
+    keys = [_edge_lines(text, usual) for text in pages]
     seen = Counter(key for row in keys for key in row.values())
     left = min((a for a, _ in columns), default=0.0)
     right = max((b for _, b in columns), default=float("inf"))
@@ -351,35 +298,39 @@ def _line_numbers(margin: Sequence[Line]) -> list[int]:
     return [line.index for line in numbers] if counting else []
 
 
-def _edge_lines(text: _Text) -> dict[int, tuple[str, int, int]]:
+def _edge_lines(text: _Text, usual: int) -> dict[int, tuple[str, int, int]]:
     """The two topmost and two bottommost rows of a page: line index -> text without its digits, and place."""
     page = text.page
-    inner = (PAGE_EDGE * page.height, (1 - PAGE_EDGE) * page.height)
-    rows = Counter(round(line.bbox[3] / 4) for line in text.lines if line.horizontal)
+    height = page.height if (usual - page.turn) % 2 == 0 else page.width
+    inner = (PAGE_EDGE * height, (1 - PAGE_EDGE) * height)
+    boxes = [_as_usual(line.bbox, page, usual) for line in text.lines]
+    along = [line.direction[0] if (usual - page.turn) % 2 == 0 else line.direction[1] for line in text.lines]
+    rows = Counter(round(box[3] / 4) for box, cos in zip(boxes, along, strict=True) if abs(cos) > 0.99)
     heights = sorted(rows)
     # a row of more than two pieces is the head of a table, which pages may share as well
     outer = {y for y in heights[:2] + heights[-2:] if not inner[0] < 4 * y < inner[1] and rows[y] <= 2}
     found = {}
-    for line in text.lines:
-        height = round(line.bbox[3] / 4)
+    for line, box in zip(text.lines, boxes, strict=True):
+        height = round(box[3] / 4)
         if height in outer:
-            middle = round((line.bbox[0] + line.bbox[2]) / 20)
+            middle = round((box[0] + box[2]) / 20)
             found[line.index] = (re.sub(r"\d+", "#", line.text.strip()), height, middle)
     return found
 
 
-def _place(box: Rect) -> tuple[int, ...]:
-    return tuple(round(v / 2) for v in box)
+def _place(box: Rect, page: Page, usual: int) -> tuple[int, ...]:
+    return tuple(round(v / 2) for v in _as_usual(box, page, usual))
 
 
-def _ornaments(pages: Sequence[Page]) -> set[tuple[int, ...]]:
+def _ornaments(pages: Sequence[Page], usual: int) -> set[tuple[int, ...]]:
     """Places of the rules and boxes that pages share at their top or bottom: lines under running heads, logos."""
     often = max(2, round(RECURRING * len(pages)))
     seen: Counter[tuple[int, ...]] = Counter()
     for page in pages:
-        top, bottom = PAGE_EDGE * page.height, (1 - PAGE_EDGE) * page.height
-        edge = [drawing.bbox for drawing in page.drawings if drawing.bbox[3] < top or drawing.bbox[1] > bottom]
-        seen.update({_place(box) for box in edge if box[2] - box[0] > 0.25 * page.width})
+        if page.turn == usual:
+            top, bottom = PAGE_EDGE * page.height, (1 - PAGE_EDGE) * page.height
+            edge = [drawing.bbox for drawing in page.drawings if drawing.bbox[3] < top or drawing.bbox[1] > bottom]
+            seen.update({_place(box, page, usual) for box in edge if box[2] - box[0] > 0.25 * page.width})
     return {place for place, count in seen.items() if count >= often}
 
 

@@ -68,7 +68,7 @@ def read_scans(document: Document, engine: OcrEngine | None) -> Document:
     pages = list(document.pages)
     with open_pdf(document.path) as pdf:
         for number in (*scans, *pictures):
-            pages[number - 1] = _read(shown_page(pdf, number), pages[number - 1], engine)
+            pages[number - 1] = _read(shown_page(pdf, number, pages[number - 1].turn), pages[number - 1], engine)
     return replace(document, pages=pages)
 
 

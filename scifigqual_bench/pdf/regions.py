@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -51,7 +51,6 @@ class Region:
     Attributes:
         page: From 1.
         bbox: The graphic without its caption, in PDF points from the page's top left corner.
-        turn: Quarter turns clockwise that bring the graphic upright: 0, and 1 or 3 on a page printed sideways.
         method: ``graphics-above-caption``, ``text-below-caption`` and so on: what was found, and on which side.
         confidence: 0..1, a rank of trust, not a probability: pictures over rules over loose words, and less for a side
             on which the paper does not usually set its graphics.
@@ -60,7 +59,6 @@ class Region:
 
     page: int
     bbox: Rect
-    turn: int
     method: str
     confidence: float
     subcaptions: bool
@@ -123,7 +121,7 @@ def find_regions(
     pages = []
     for page in layout.pages:
         order = [k for k, caption in enumerate(captions) if caption.page == page.page.number]
-        here = [replace(captions[k], bbox=page.upright(captions[k].bbox)) for k in order]
+        here = [captions[k] for k in order]
         if here:
             own, body = _running_text(page, here)
             claims = [_claim(page, caption, here, body) for caption in here]
@@ -486,8 +484,7 @@ def _region(claim: _Claim, page: PageLayout, loose: Sequence[_Cluster]) -> Regio
         return _none(caption, f"nothing larger than {MIN_SIDE:.0f} points found {side} its caption")
     return Region(
         page=caption.page,
-        bbox=page.as_printed(tuple(float(v) for v in box)),
-        turn=page.turn,
+        bbox=tuple(float(v) for v in box),
         method=f"{method}-{side}-caption",
         confidence=round({"graphics": 0.9, "rules": 0.7, "text": 0.5}[method] - (0.0 if claim.usual else 0.2), 2),
         subcaptions=any(_SUBCAPTION.match(line.text) and _overlap(line.bbox, box) for line in page.page.lines),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from PIL import Image
@@ -27,6 +27,7 @@ class Crop:
 
     Attributes:
         png: The image, RGB; the same region of the same file gives the same bytes.
+        pixels: The same image, (height, width, 3) of uint8.
         width: In pixels.
         height: In pixels.
         bbox: The ink, in PDF points from the page's top left corner; the image shows up to MARGIN more on each side.
@@ -36,6 +37,7 @@ class Crop:
     """
 
     png: bytes
+    pixels: np.ndarray = field(repr=False, compare=False)
     width: int
     height: int
     bbox: Rect
@@ -44,7 +46,7 @@ class Crop:
     turn: int = 0
 
 
-def render_region(page: object, bbox: Rect, turn: int = 0, dpi: float = DPI, max_side: int = MAX_SIDE) -> Crop:
+def render_region(page: object, bbox: Rect, dpi: float = DPI, max_side: int = MAX_SIDE) -> Crop:
     """Render a region of a page and cut its empty margins off.
 
     Images and paths often have white borders that reach far beyond what they show; so the result is cut to the ink,
@@ -53,7 +55,6 @@ def render_region(page: object, bbox: Rect, turn: int = 0, dpi: float = DPI, max
     Args:
         page: The open page (``pymupdf.Page``), not rotated.
         bbox: The region in points; the part outside of the page is left out.
-        turn: Quarter turns clockwise that bring it upright.
         dpi: Pixels an inch.
         max_side: The longest side allowed, in pixels.
 
@@ -85,19 +86,18 @@ def render_region(page: object, bbox: Rect, turn: int = 0, dpi: float = DPI, max
     left, top = max(0, ink[0] - margin), max(0, ink[1] - margin)
     shown = pixels[top : ink[3] + margin, left : ink[2] + margin]
     frame = (left, top, left + shown.shape[1], top + shown.shape[0])
-    if turn:
-        shown = np.rot90(shown, -turn)
+    shown = np.ascontiguousarray(shown)
     buffer = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(shown)).save(buffer, format="PNG", compress_level=PNG_LEVEL)
+    Image.fromarray(shown).save(buffer, format="PNG", compress_level=PNG_LEVEL)
     corners = (pixmap.x + ink[0], pixmap.y + ink[1], pixmap.x + ink[2], pixmap.y + ink[3])
     return Crop(
         png=buffer.getvalue(),
+        pixels=shown,
         width=shown.shape[1],
         height=shown.shape[0],
         bbox=tuple(corner / scale for corner in corners),
         dpi=scale * 72.0,
         frame=tuple((v + (pixmap.x, pixmap.y)[k % 2]) / scale for k, v in enumerate(frame)),
-        turn=turn,
     )
 
 

@@ -82,6 +82,7 @@ class FigurePanel:
         state: ``kept``, ``flagged`` or ``dropped``.
         verdict: Why, in a sentence; empty for a figure that is kept without a doubt.
         region: Where its graphic is; None where none was found.
+        turn: Quarter turns clockwise that brought its page upright.
         image: The crop; None where there is none, or where it can't be shown.
     """
 
@@ -90,6 +91,7 @@ class FigurePanel:
     state: str
     verdict: str
     region: Region | None
+    turn: int
     image: PageImage | None
 
 
@@ -189,7 +191,7 @@ def _page_image(pdf: object, page: Page) -> tuple[PageImage | None, str | None]:
         return None, "the page could not be read, or has no size"
     scale = min(DPI / 72, MAX_PIXELS / max(page.width, page.height))
     try:
-        pixmap = shown_page(pdf, page.number).get_pixmap(matrix=pymupdf.Matrix(scale, scale), alpha=False)
+        pixmap = shown_page(pdf, page.number, page.turn).get_pixmap(matrix=pymupdf.Matrix(scale, scale), alpha=False)
         return page_image(pixmap.tobytes("png")), None
     except Exception as error:  # PyMuPDF raises several types; the other pages are still to come
         return None, f"the page can't be rendered ({error})"
@@ -217,6 +219,7 @@ def _panel(candidate: Candidate, analysis: PaperAnalysis) -> FigurePanel:
         state=state,
         verdict=verdict,
         region=region if isinstance(region, Region) else None,
+        turn=analysis.document.pages[candidate.caption.page - 1].turn,
         image=page_image(candidate.crop.png) if candidate.crop else None,
     )
 
@@ -283,18 +286,18 @@ class Overlay:
                 self._add(layer, region.page, region.bbox, label + cited, label=label, target=target)
 
     def _draw_mentions(self) -> None:
-        first: dict[str, Candidate] = {}
-        for candidate in self.analysis.candidates:
-            first.setdefault(candidate.caption.number, candidate)
+        candidates = self.analysis.candidates
+        captions = [candidate.caption for candidate in candidates]
         for text in self.analysis.paragraphs:
             if text.kind not in CITING_KINDS:
                 continue
             claims: Counter[str] = Counter()
-            for number, citations in bind_citations([text], list(first)).citations.items():
+            for candidate, citations in zip(candidates, bind_citations([text], captions).citations, strict=True):
                 for citation in citations:
-                    claims.update(citation.mentions)
-                    for mention in citation.mentions:
-                        self._draw_link(text, mention, first[number], citation.kind or "")
+                    mentions = list(dict.fromkeys(citation.mentions))
+                    claims.update(mentions)
+                    for mention in mentions:
+                        self._draw_link(text, mention, candidate, citation.kind or "")
             for mention, names in {m.text: len(m.numbers) for m in find_mentions(text.text)}.items():
                 if claims[mention] < names:
                     page, box = self._place_of(text, mention)

@@ -200,17 +200,17 @@ def test_an_algorithms_body_is_not_its_caption(paper: Paper) -> None:
     assert [(c.kind, c.text) for c in found(paper)] == [("algorithm", "Algorithm 1 Search by halves")]
 
 
-def test_a_paper_printed_sideways(paper: Paper) -> None:
-    """Boxes are given on the page as printed, whichever way its text runs."""
+@pytest.mark.parametrize(("rotate", "x", "y", "step"), [(90, 480, 700, 12), (270, 130, 90, -12)])
+def test_a_page_printed_sideways(paper: Paper, rotate: int, x: int, y: int, step: int) -> None:
     page = paper.page()
     rows = ["Figure 1: A figure that is so wide that its page", "is printed sideways, with its caption below it."]
     for k, row in enumerate(rows):
-        page.insert_text((480 + 12 * k, 700), row, fontname="tiro", fontsize=SIZE, rotate=90)
+        page.insert_text((x + step * k, y), row, fontname="tiro", fontsize=SIZE, rotate=rotate)
     picture(page, (150, 200, 460, 700))
     two_columns(paper.page())
     (only,) = found(paper)
     assert only.text == " ".join(rows)
-    assert 465 < only.bbox[0] < 475 and 698 < only.bbox[3] < 702
+    assert only.bbox[2] - only.bbox[0] > 180 > 30 > only.bbox[3] - only.bbox[1]
 
 
 def test_a_document_without_text_has_none(paper: Paper) -> None:

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pymupdf
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scifigqual_bench.pdf import document as module
-from scifigqual_bench.pdf.document import Document, PdfError, open_pdf, read_document, shown_page
+from scifigqual_bench.pdf.document import Document, PdfError, Rect, open_pdf, read_document, shown_page, turned_box
 from tests.pdf.hostile_pdf import assembled, honest, one_page, rotated, written
 
 
@@ -56,18 +58,51 @@ def test_control_characters_are_no_text(tmp_path: Path):
 
 
 @pytest.mark.parametrize("turn", [0, 90, 180, 270])
-def test_a_page_is_read_as_it_is_displayed(tmp_path: Path, turn: int):
-    path = tmp_path / "p.pdf"
-    path.write_bytes(rotated(honest(tmp_path / "h.pdf"), turn))
+def test_a_page_is_shown_as_it_is_displayed_and_read_upright(tmp_path: Path, turn: int):
+    path, plain = tmp_path / "p.pdf", tmp_path / "plain.pdf"
+    plain.write_bytes(honest(tmp_path / "h.pdf"))
+    path.write_bytes(rotated(plain.read_bytes(), turn))
     with pymupdf.open(path) as pdf:
         shown = pdf[0].get_pixmap(dpi=36)
-    page = read_document(path).pages[0]
-    assert (page.width, page.height) == ((612, 792) if turn % 180 == 0 else (792, 612))
     with open_pdf(path) as pdf:
         flat = shown_page(pdf, 1)
         again = flat.get_pixmap(dpi=36)
         assert flat.rotation == 0
     assert (again.width, again.height, again.samples) == (shown.width, shown.height, shown.samples)
+    page, upright = read_document(path).pages[0], read_document(plain).pages[0]
+    assert (page.width, page.height, page.turn) == (612, 792, -turn // 90 % 4)
+    assert [line.text for line in page.lines] == [line.text for line in upright.lines]
+    assert page.lines[0].bbox == pytest.approx(upright.lines[0].bbox, abs=0.1)
+    assert page.drawings[0].bbox == pytest.approx(upright.drawings[0].bbox, abs=0.1)
+    assert page.displayed(page.lines[0].bbox) == pytest.approx(
+        turned_box(upright.lines[0].bbox, turn // 90, 612, 792), abs=0.1
+    )
+
+
+@pytest.mark.parametrize(("x", "y", "rotate", "turn"), [(90, 700, 90, 1), (500, 90, 270, 3), (500, 700, 180, 2)])
+def test_most_of_a_pages_text_decides_how_it_is_turned(tmp_path: Path, x: int, y: int, rotate: int, turn: int):
+    with pymupdf.open() as pdf:
+        page = pdf.new_page()
+        page.insert_text((72, 40), "a running head of a journal")
+        for k in range(5):
+            shift = {90: (12 * k, 0), 270: (-12 * k, 0), 180: (0, -12 * k)}[rotate]
+            page.insert_text((x + shift[0], y + shift[1]), "a row of text that is long enough", rotate=rotate)
+        page = pdf.new_page()
+        page.insert_text((72, 90), "a row of text that is long enough")
+        page.insert_text((40, 400), "loss", rotate=90)
+        pdf.save(tmp_path / "p.pdf")
+    assert [page.turn for page in read_document(tmp_path / "p.pdf").pages] == [turn, 0]
+
+
+boxes = st.tuples(st.floats(0, 200), st.floats(0, 300), st.floats(200, 400), st.floats(300, 500))
+
+
+@given(boxes, st.integers(0, 3))
+def test_turning_back_gives_the_box_again(box: Rect, turn: int):
+    width, height = (400, 500) if turn % 2 == 0 else (500, 400)
+    there = turned_box(box, turn, 400, 500)
+    assert 0 <= there[0] <= there[2] <= width and 0 <= there[1] <= there[3] <= height
+    assert turned_box(there, -turn % 4, width, height) == pytest.approx(box)
 
 
 @pytest.mark.parametrize(

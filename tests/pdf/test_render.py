@@ -93,14 +93,11 @@ def test_a_region_over_the_edge_is_cut_at_it(page: pymupdf.Page) -> None:
     assert crop.bbox == (560, 0, 612, 50)
 
 
-def test_turns_bring_a_sideways_figure_upright(page: pymupdf.Page) -> None:
-    """A mark at the left of the lower edge of a page that is read from the right is at its upper left corner."""
+def test_the_image_is_given_as_pixels_too(page: pymupdf.Page) -> None:
     page.draw_rect((100, 180, 120, 200), color=None, fill=(0, 1, 0))
-    flat = render_region(page, (100, 100, 200, 200), dpi=72)
-    turned = render_region(page, (100, 100, 200, 200), turn=1, dpi=72)
-    assert turned.bbox == flat.bbox
-    assert pixels(turned.png)[5, 5].tolist() == [0, 255, 0]
-    assert pixels(flat.png)[-5, 5].tolist() == [0, 255, 0]
+    crop = render_region(page, (90, 100, 200, 210), dpi=144)
+    assert crop.pixels.shape == (crop.height, crop.width, 3)
+    assert (crop.pixels == pixels(crop.png)).all()
 
 
 @settings(max_examples=25, deadline=None)

@@ -174,11 +174,13 @@ def test_a_page_without_size_does_not_cost_the_others(tmp_path: Path):
     assert (page.count("section", **{"class": "card sheet"}), page.count("svg", **{"class": "overlay"})) == (2, 1)
 
 
-def test_a_turned_page_is_shown_as_it_is_displayed(tmp_path: Path):
+def test_a_page_displayed_sideways_is_shown_upright(tmp_path: Path):
     path = tmp_path / "turned.pdf"
     path.write_bytes(rotated(honest(tmp_path / "honest.pdf"), 90))
-    boxes = [given["viewbox"] for tag, given in explained(path).found if given.get("class") == "overlay"]
-    assert boxes == ["0 0 792.0 612.0"] * 2
+    page = explained(path)
+    boxes = [given["viewbox"] for tag, given in page.found if given.get("class") == "overlay"]
+    assert boxes == ["0 0 612.0 792.0"] * 2
+    assert "printed sideways" in page.text
 
 
 def test_text_of_the_paper_is_text(tmp_path: Path):
