@@ -161,8 +161,7 @@ def run_judge(
             that were written stay.
     """
     chosen = PROTOCOLS[protocol]
-    if paper_batch > 1:
-        _check_batches(protocol, backend, paper_batch)
+    check_batches(protocol, backend, paper_batch)
     settings = backend.settings()
     started = RunManifest(
         protocol=protocol,
@@ -247,7 +246,14 @@ def run_judge(
     return manifest
 
 
-def _check_batches(protocol: ProtocolName, backend: Backend, paper_batch: int) -> None:
+def check_batches(protocol: ProtocolName, backend: Backend, paper_batch: int) -> None:
+    """Refuse so many figures a call where protocol or backend can't take them.
+
+    Raises:
+        InputError: What can't, and what can.
+    """
+    if paper_batch == 1:
+        return
     if PROTOCOLS[protocol].judge_together is None:
         able = ", ".join(name for name, each in PROTOCOLS.items() if each.judge_together is not None)
         raise InputError(f"--paper-batch: a call of {protocol} is about one figure; use it with {able}")

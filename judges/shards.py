@@ -11,6 +11,7 @@ from pathlib import Path
 
 from scifigqual_bench.errors import InputError
 from scifigqual_bench.judges.run import (
+    MANIFEST,
     PREDICTIONS,
     RETRIED,
     differing_settings,
@@ -55,13 +56,16 @@ class Shard:
         return f"{self.index}/{self.count}"
 
 
-def merge_runs(folders: Sequence[Path], out_dir: Path, figure_ids: Collection[str]) -> RunManifest:
+def merge_runs(
+    folders: Sequence[Path], out_dir: Path, figure_ids: Collection[str], *, replace: bool = False
+) -> RunManifest:
     """Put the folders of all shards together into one that looks as if a single machine had judged everything.
 
     Args:
         folders: The shards' run folders, each finished.
-        out_dir: A folder that does not exist yet, or is empty.
+        out_dir: A folder that holds no run yet; made where it is missing.
         figure_ids: The figures that have to be there, each once.
+        replace: Take the place of a run that the folder holds.
 
     Returns:
         The manifest of the whole run.
@@ -70,8 +74,8 @@ def merge_runs(folders: Sequence[Path], out_dir: Path, figure_ids: Collection[st
         InputError: A folder is no finished run or of another configuration, or a figure is missing, there twice or
             unknown; all faults at once.
     """
-    if out_dir.exists() and any(out_dir.iterdir()):
-        raise InputError(f"{out_dir} is not empty; give another --out")
+    if not replace and any((out_dir / name).exists() for name in (PREDICTIONS, MANIFEST)):
+        raise InputError(f"{out_dir} holds a run; give another --out")
     manifests = {folder: read_manifest(folder) for folder in folders}
     faults = [f"{folder}: no run (it has no manifest)" for folder, manifest in manifests.items() if manifest is None]
     found = {folder: manifest for folder, manifest in manifests.items() if manifest is not None}

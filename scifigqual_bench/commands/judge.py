@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import copy
 import sys
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,11 +54,34 @@ def add_commands(commands: Any) -> None:
     what.add_argument("--backend", help="who answers: rules (no model), openai (a server), vllm, transformers")
     what.add_argument("--control", choices=("no-image", "no-text", "other-image"), help="withhold or swap evidence")
 
+    what.add_argument(
+        "--paper-batch",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="ask about up to N figures of a paper in one call of direct or sidecar (default 1)",
+    )
+    what.add_argument("--figure-map", action="store_true", help="send the captions of the paper's figures with each")
+
     how = judge.add_argument_group("how it is run")
     how.add_argument("--out", type=Path, metavar="RUN_DIR", help="folder of the run; goes on in it")
     how.add_argument("--batch-size", type=positive, default=32, metavar="N", help="figures per batch (default 32)")
     how.add_argument("--retry-failed", action="store_true", help="judge again the figures that failed before")
     how.add_argument("--shard", type=_shard, metavar="i/n", help="only the papers of part i of n; see merge")
+    how.add_argument(
+        "--executor",
+        choices=("local", "slurm", "ray"),
+        help="judge by the tasks of a datatrove executor, a shard each, and merge; each task gets its share of budgets "
+        "and rates",
+    )
+    how.add_argument(
+        "--executor-option",
+        type=option,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an argument of the executor, for example tasks=8; repeat it for more",
+    )
     how.add_argument("--cache", type=Path, metavar="DIR", help="folder of answers that need not be paid for twice")
     how.add_argument("--seed", type=int, metavar="N", help="of the model's sampling, where the server takes one")
     how.add_argument(
@@ -116,44 +141,91 @@ def _shard(text: str) -> Shard:
 
 
 def _judge(args: argparse.Namespace) -> int:
-    from scifigqual_bench.judges.cache import with_cache
-    from scifigqual_bench.judges.costs import Budget, price_of, read_prices
-    from scifigqual_bench.judges.measure import ocr_measurements
-    from scifigqual_bench.judges.run import DatasetInfo, run_judge
-
     if args.out is None and not args.dry_run:
         raise InputError("give --out RUN_DIR, or --dry-run")
     if args.max_cost is not None and args.prices is None:
         raise InputError("--max-cost needs --prices: no price is known to this program")
+    if args.executor is None and args.executor_option:
+        raise InputError("--executor-option needs --executor")
+    if args.dry_run:
+        return _dry_run(args)
+    if args.executor is None:
+        return _told(args.out, _run(args, args.shard, args.out))
+    return _by_tasks(args)
+
+
+def _run(args: argparse.Namespace, shard: Shard | None, out: Path) -> RunManifest:
+    """Judge a shard, or all, into a run folder."""
+    from scifigqual_bench.judges.cache import with_cache
+    from scifigqual_bench.judges.costs import Budget
+    from scifigqual_bench.judges.measure import ocr_measurements
+    from scifigqual_bench.judges.run import DatasetInfo, run_judge
+
     measurements = ocr_measurements()
-    folder = open_dataset(args.dataset, args.split, images=not args.dry_run)
-    splits = tuple(args.split or folder.splits)
+    folder, splits = _opened(args)
     with ExitStack() as stack:
         protocol, backend = _protocol_and_backend(args, measurements)
         if hasattr(backend, "close"):
             stack.callback(backend.close)
-        price = None if args.prices is None else price_of(backend.model, read_prices(args.prices))
-        items = _items(folder, splits, args, protocol)
-        if args.dry_run:
-            return _dry_run(items, protocol, backend, price, measurements)
-        info = DatasetInfo(folder.name, folder.fingerprint(splits), splits, _count(folder, splits, args.shard))
-        manifest = run_judge(
-            items,
+        price = _price(args, backend)
+        info = DatasetInfo(folder.name, folder.fingerprint(splits), splits, _count(folder, splits, shard))
+        return run_judge(
+            _items(folder, splits, args, shard, protocol),
             protocol,
             backend if args.cache is None else with_cache(backend, args.cache),
-            args.out,
+            out,
             info,
             features=measurements,
             batch_size=args.batch_size,
+            paper_batch=args.paper_batch,
+            with_map=args.figure_map,
             seed=args.seed,
             control=args.control,
-            shard=None if args.shard is None else str(args.shard),
+            shard=None if shard is None else str(shard),
             retry_failed=args.retry_failed,
             price=price,
             budget=Budget(args.max_tokens_total, args.max_cost),
             max_failures=args.max_failures,
         )
-    return _told(args.out, manifest)
+
+
+def _by_tasks(args: argparse.Namespace) -> int:
+    from scifigqual_bench.executors import Executor
+    from scifigqual_bench.judges.tasks import SHARDS, run_tasks
+
+    if args.shard is not None:
+        raise InputError("--executor makes the shards itself; leave --shard out")
+    folder, splits = _opened(args)
+    ids = [row["figure_id"] for row in folder.rows(splits, columns=["figure_id"])]
+    executor = Executor(args.executor, dict(args.executor_option))
+    manifest = run_tasks(executor, partial(_run_share, args), args.out, ids)
+    if manifest is not None:
+        return _told(args.out, manifest)
+    print("submitted; the same command goes on with what a task has not finished. When all are done:")
+    print(f"  eval.py merge --dataset {args.dataset} --out {args.out} {args.out / SHARDS}/*-of-*[0-9]")
+    return OK
+
+
+def _run_share(args: argparse.Namespace, shard: Shard, out: Path) -> RunManifest:
+    """Judge a shard as one of several tasks at the same time, within its share of budgets and rates."""
+    own = copy.copy(args)
+    for name in ("max_cost", "requests_per_minute", "tokens_per_minute"):
+        if getattr(own, name, None) is not None:
+            setattr(own, name, getattr(own, name) / shard.count)
+    if own.max_tokens_total is not None:
+        own.max_tokens_total = max(1, own.max_tokens_total // shard.count)
+    return _run(own, shard, out)
+
+
+def _opened(args: argparse.Namespace) -> tuple[DatasetFolder, tuple[str, ...]]:
+    folder = open_dataset(args.dataset, args.split, images=not args.dry_run)
+    return folder, tuple(args.split or folder.splits)
+
+
+def _price(args: argparse.Namespace, backend: Backend) -> Price | None:
+    from scifigqual_bench.judges.costs import price_of, read_prices
+
+    return None if args.prices is None else price_of(backend.model, read_prices(args.prices))
 
 
 def _protocol_and_backend(args: argparse.Namespace, measurements: Measurements) -> tuple[ProtocolName, Backend]:
@@ -183,14 +255,18 @@ def _protocol_and_backend(args: argparse.Namespace, measurements: Measurements) 
 
 
 def _items(
-    folder: DatasetFolder, splits: tuple[str, ...], args: argparse.Namespace, protocol: ProtocolName
+    folder: DatasetFolder,
+    splits: tuple[str, ...],
+    args: argparse.Namespace,
+    shard: Shard | None,
+    protocol: ProtocolName,
 ) -> Iterator[JudgeItem]:
     """The figures to judge. The control comes before the shard, so that a figure gets the same image in any shard."""
     from scifigqual_bench.judges.controls import under_control
     from scifigqual_bench.judges.payload import JudgeItem
 
     items = under_control((JudgeItem(*row) for row in folder.figures(splits)), args.control, protocol)
-    return items if args.shard is None else (item for item in items if item.figure.paper_id in args.shard)
+    return items if shard is None else (item for item in items if item.figure.paper_id in shard)
 
 
 def _count(folder: DatasetFolder, splits: tuple[str, ...], shard: Shard | None) -> int:
@@ -199,19 +275,29 @@ def _count(folder: DatasetFolder, splits: tuple[str, ...], shard: Shard | None) 
     return sum(row["paper_id"] in shard for row in folder.rows(splits, columns=["paper_id"]))
 
 
-def _dry_run(
-    items: Iterator[JudgeItem],
-    protocol: ProtocolName,
-    backend: Backend,
-    price: Price | None,
-    measurements: Measurements,
-) -> int:
+def _dry_run(args: argparse.Namespace) -> int:
     from scifigqual_bench.judges.dry_run import DryRunBackend
+    from scifigqual_bench.judges.measure import ocr_measurements
+    from scifigqual_bench.judges.payload import paper_groups
     from scifigqual_bench.judges.protocols import PROTOCOLS
+    from scifigqual_bench.judges.run import check_batches
 
-    chosen, counting = PROTOCOLS[protocol], DryRunBackend(backend)
-    for item in items:
-        chosen.judge([measurements.prepared(item, measure=chosen.needs_features)], counting)
+    measurements = ocr_measurements()
+    folder, splits = _opened(args)
+    with ExitStack() as stack:
+        protocol, backend = _protocol_and_backend(args, measurements)
+        if hasattr(backend, "close"):
+            stack.callback(backend.close)
+        price = _price(args, backend)
+        chosen, counting = PROTOCOLS[protocol], DryRunBackend(backend)
+        check_batches(protocol, counting, args.paper_batch)
+        items = _items(folder, splits, args, args.shard, protocol)
+        for group in paper_groups(items, args.paper_batch, with_map=args.figure_map):
+            prepared = [measurements.prepared(item, measure=chosen.needs_features) for item in group]
+            if args.paper_batch > 1:
+                chosen.judge_together([prepared], counting)
+            else:
+                chosen.judge(prepared, counting)
     print(f"{protocol} by {backend.name}, model {backend.model}; nothing was asked")
     for line in counting.summary(price):
         print(line)

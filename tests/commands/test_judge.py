@@ -94,6 +94,44 @@ def test_shards_are_judged_and_merged(sample_dataset: Path, tmp_path: Path) -> N
     assert sorted(json.loads(line)["figure_id"] for line in lines) == sorted(ids(sample_dataset))
 
 
+def test_a_run_by_tasks_is_merged_and_gets_its_share_of_the_limits(sample_dataset: Path, tmp_path: Path) -> None:
+    pytest.importorskip("datatrove", reason="needs the extra distributed")
+    out = tmp_path / "run"
+    by_tasks = ["--executor", "local", "--executor-option", "tasks=2", "--executor-option", "workers=1"]
+    with ChatServer() as server:
+        assert judge(sample_dataset, server, "--out", out, *by_tasks, "--max-tokens-total", 2) == 1
+        asked = len(server.requests)
+        assert 2 <= asked < len(ids(sample_dataset)) + 1  # each task stops at its half of the budget
+        assert judge(sample_dataset, server, "--out", out, *by_tasks) == 0
+        assert len(server.requests) == len(ids(sample_dataset))
+        assert judge(sample_dataset, server, "--out", tmp_path / "alone") == 0
+    whole, alone = read_manifest(out), read_manifest(tmp_path / "alone")
+    assert whole.configuration_sha256 == alone.configuration_sha256 and whole.usage == alone.usage
+    lines = (out / PREDICTIONS).read_text().splitlines()
+    assert sorted(json.loads(line)["figure_id"] for line in lines) == sorted(ids(sample_dataset))
+    merged = tmp_path / "again"
+    folders = [str(path) for path in sorted((out / "shards").iterdir())]
+    assert main(["merge", "--dataset", str(sample_dataset), "--out", str(merged), *folders]) == 0
+    assert read_manifest(merged) == whole
+
+
+def test_several_figures_a_call_and_the_map_of_the_paper(sample_dataset: Path, tmp_path: Path) -> None:
+    with ChatServer() as server:
+        assert judge(sample_dataset, server, "--out", tmp_path / "run", "--paper-batch", 3, "--figure-map") == 0
+        assert len(server.requests) < len(ids(sample_dataset))
+        assert all("<figures_of_the_paper>" in str(request["messages"]) for request in server.requests)
+    manifest = read_manifest(tmp_path / "run")
+    assert manifest.status_counts == {"ok": len(ids(sample_dataset))}
+    assert (manifest.payload["paper_batch"], manifest.payload["figure_map"]) == (3, True)
+
+
+def test_a_dry_run_counts_calls_about_several(sample_dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["judge", "--dataset", str(sample_dataset), "--run", "D2", "--dry-run", "--paper-batch", "100"]
+    assert main(command) == 0
+    papers = {figure_id.rpartition("__")[0] for figure_id in ids(sample_dataset)}
+    assert f"calls: {len(papers)} (" in capsys.readouterr().out
+
+
 def test_a_control_is_another_configuration(sample_dataset: Path, tmp_path: Path) -> None:
     with ChatServer() as server:
         assert judge(sample_dataset, server, "--out", tmp_path / "a") == 0
@@ -136,6 +174,11 @@ def test_a_dry_run_asks_nothing_and_needs_no_key(
         (["--run", "F3", "--out", "x"], "environment variable OPENAI_API_KEY is not set"),
         (["--protocol", "direct", "--backend", "rules", "--model", "m", "--out", "x"], "has no option model"),
         (["--protocol", "agent", "--backend", "rules", "--control", "no-image", "--out", "x"], "nothing to judge"),
+        (["--protocol", "direct", "--backend", "rules", "--paper-batch", "2", "--out", "x"], "takes one figure a call"),
+        (["--run", "F3", "--no-api-key", "--paper-batch", "2", "--out", "x"], "a call of agent is about one figure"),
+        (["--run", "F3", "--dry-run", "--paper-batch", "2"], "a call of agent is about one figure"),
+        (["--run", "F3", "--out", "x", "--executor-option", "tasks=2"], "--executor-option needs --executor"),
+        (["--run", "F3", "--out", "x", "--executor", "local", "--shard", "1/2"], "leave --shard out"),
     ],
 )
 def test_what_does_not_fit_together_is_told(
