@@ -1,17 +1,13 @@
-"""Plots of scores, written to PNG or SVG (by the file's ending). Needs matplotlib: ``scifigqual-bench[plots]``.
-
-Nothing here touches matplotlib's global state, so it works beside other plots and without a display.
-"""
-
+"""Plots of scores, written to PNG or SVG (by the file's ending). Needs matplotlib: ``scifigqual-bench[plots]``."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scifigqual_bench.drawing import BLUE, DARK, GREY, ORANGE, Target, new_figure, save_figure
 from scifigqual_bench.rubric import BANDS, COLUMNS, SCALE_MAX, SCALE_MIN, SHORT_COLUMNS
 from scifigqual_bench.scoring.agreement import Floats
 from scifigqual_bench.scoring.align import ColumnScores
@@ -21,13 +17,8 @@ from scifigqual_bench.scoring.tables import TITLES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-# Blue, orange, green, grey of the Okabe-Ito palette: told apart by colour-blind readers and in print.
-JUDGE, RATERS, FLOOR, NEUTRAL = "#0072B2", "#E69F00", "#999999", "#333333"
-SUFFIXES = (".png", ".svg")
-
-Target = str | PathLike[str]
+JUDGE, RATERS, FLOOR, NEUTRAL = BLUE, ORANGE, GREY, DARK
 
 
 def reliability(report: Report, path: Target) -> Path:
@@ -92,7 +83,7 @@ def dimension_bars(report: Report, path: Target) -> Path:
     The floor is the mean gold of the other papers. MAE and Within-1 of the raters are leave-one-out, a rating against
     the mean of the others; for Spearman the mark is the highest that any judge can reach against this gold.
     """
-    figure = _figure(12, 4)
+    figure = new_figure(12, 4)
     raters = {"mae": "loo_mae", "within_1": "loo_within_1", "spearman": "max_spearman"}
     handles = {}
     for axes, (statistic, ceiling_name) in zip(figure.subplots(1, 3), raters.items(), strict=True):
@@ -110,13 +101,13 @@ def dimension_bars(report: Report, path: Target) -> Path:
         axes.set_xticks(range(len(report.columns)), [SHORT_COLUMNS[key] for key in report.columns])
         axes.set_title(TITLES[statistic])
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3)
-    return _save(figure, path)
+    return save_figure(figure, path)
 
 
 def forest(comparison: Comparison, path: Target, statistics: Sequence[str] = ("mae", "within_1", "spearman")) -> Path:
     """Differences between systems with their intervals, a panel per statistic; filled where Holm's p is under 0.05."""
     per_panel = sum(item.statistic == statistics[0] for item in comparison.differences)
-    figure = _figure(4.5 * len(statistics), 1.5 + 0.22 * per_panel)
+    figure = new_figure(4.5 * len(statistics), 1.5 + 0.22 * per_panel)
     panels = figure.subplots(1, len(statistics), sharey=True, squeeze=False)[0]
     for axes, statistic in zip(panels, statistics, strict=True):
         rows = [item for item in comparison.differences if item.statistic == statistic]
@@ -132,7 +123,7 @@ def forest(comparison: Comparison, path: Target, statistics: Sequence[str] = ("m
         axes.set_yticks(range(len(rows)), labels, fontsize=8, parse_math=False)
         axes.set_title(f"difference in {TITLES[statistic]}")
     panels[0].invert_yaxis()
-    return _save(figure, path)
+    return save_figure(figure, path)
 
 
 def _answered(scores: ColumnScores) -> tuple[Floats, Floats]:
@@ -141,30 +132,10 @@ def _answered(scores: ColumnScores) -> tuple[Floats, Floats]:
 
 
 def _by_column(report: Report, path: Target, draw: Callable[[Axes, ColumnScores], None], title: str) -> Path:
-    figure = _figure(11, 7)
+    figure = new_figure(11, 7)
     for index, (axes, column) in enumerate(zip(figure.subplots(2, 3).flat, COLUMNS, strict=True)):
         scores = report.aligned.column(index)
         draw(axes, scores)
         axes.set_title(f"{SHORT_COLUMNS[column]}, {np.count_nonzero(~np.isnan(scores.predictions))} figures")
     figure.suptitle(title)
-    return _save(figure, path)
-
-
-def _figure(width: float, height: float) -> Figure:
-    """An empty figure, size in inches."""
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def _save(figure: Figure, path: Target) -> Path:
-    """Write the figure.
-
-    Raises:
-        ValueError: The file's ending is neither .png nor .svg.
-    """
-    target = Path(path)
-    if target.suffix.lower() not in SUFFIXES:
-        raise ValueError(f"{target.name}: a plot is written as {' or '.join(SUFFIXES)}")
-    figure.savefig(target, dpi=150)
-    return target
+    return save_figure(figure, path)
