@@ -7,8 +7,8 @@ caller, who keeps the mark as its reason.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from statistics import median
 
 import numpy as np
@@ -32,13 +32,13 @@ MAX_DELETED_SHARE = 0.30
 """S5: share of a paper's figures that S1 deletes, at the most."""
 
 HASH_SIDE, HASH_BITS = 32, 8
-COMPARED_SIDE = 256
-"""Pixels of the longer side at which two images are compared."""
+COMPARED_SIDE = 192
+"""Pixels of the square to which two images are scaled to be compared."""
 SAME_ASPECT = 0.05
 """Relative difference in aspect of two pictures of one thing, at the most."""
 VISIBLE_DIFFERENCE = 16
 """Difference in a channel, of 255, that compression and scaling don't make at the size compared. On the real papers a
-figure printed twice differs so in 0.00002 of its pixels, three grids of one paper with like pictures in 0.005."""
+figure printed twice differs so in none of its pixels, three grids of one paper with like pictures in 0.005 to 0.007."""
 SAME_SHARE = 0.002
 """Share of pixels with a visible difference in two pictures of one thing, at the most."""
 INK = 200
@@ -120,27 +120,52 @@ def distance(one: int, two: int) -> int:
     return (one ^ two).bit_count()
 
 
-def difference(one: Pixels, two: Pixels) -> float:
+@dataclass(frozen=True)
+class Look:
+    """What two figures are compared by.
+
+    Attributes:
+        hash: See :func:`phash`.
+        aspects: Width over height of the image, as it is and without its empty margins.
+        pictures: (2, side, side, 3) both of them scaled to a square of COMPARED_SIDE pixels and smoothed a little.
+    """
+
+    hash: int
+    aspects: tuple[float, float]
+    pictures: np.ndarray = field(repr=False, compare=False)
+
+    @classmethod
+    def of(cls, rgb: Pixels) -> Look:
+        """The look of an image."""
+        both = rgb, _without_margins(rgb)
+        return cls(phash(rgb), tuple(i.shape[1] / i.shape[0] for i in both), np.stack([_square(i) for i in both]))
+
+
+def difference(one: Look, two: Look) -> float:
     """Share of the pixels in which two images visibly differ, 0..1.
 
-    Both are brought to one size and smoothed a little, once as they are and once without their empty margins; the
-    smaller share counts. Images of different aspect differ wholly, 1.0.
+    They are compared as they are and without their empty margins; the smaller share counts. Images of different aspect
+    differ wholly, 1.0.
     """
-    return min(_difference(one, two), _difference(_without_margins(one), _without_margins(two)))
+    comparable = [k for k in (0, 1) if same_aspect(one.aspects[k], two.aspects[k])]
+    return min((_difference(one.pictures[k], two.pictures[k]) for k in comparable), default=1.0)
+
+
+def same_aspect(one: float, two: float) -> bool:
+    """Whether two aspects may be those of one picture."""
+    return max(one, two) <= (1 + SAME_ASPECT) * min(one, two)
 
 
 def _difference(one: Pixels, two: Pixels) -> float:
-    aspects = [image.shape[1] / image.shape[0] for image in (one, two)]
-    if max(aspects) > (1 + SAME_ASPECT) * min(aspects):
-        return 1.0
-    height, width = one.shape[:2]
-    scale = COMPARED_SIDE / max(height, width)
-    size = (max(1, round(width * scale)), max(1, round(height * scale)))
-    scaled = [cv2.GaussianBlur(cv2.resize(i, size, interpolation=cv2.INTER_AREA), (0, 0), 1.0) for i in (one, two)]
-    return float((cv2.absdiff(*scaled).max(axis=2) > VISIBLE_DIFFERENCE).mean())
+    return float((cv2.absdiff(one, two).max(axis=2) > VISIBLE_DIFFERENCE).mean())
 
 
-def duplicate_marks(images: Sequence[Pixels | None], names: Sequence[str]) -> list[list[Mark]]:
+def _square(rgb: Pixels) -> Pixels:
+    small = cv2.resize(rgb, (COMPARED_SIDE, COMPARED_SIDE), interpolation=cv2.INTER_AREA)
+    return cv2.GaussianBlur(small, (0, 0), 1.0)
+
+
+def duplicate_marks(looks: Sequence[Look | None], names: Sequence[str]) -> list[list[Mark]]:
     """S1 of a set of crops: near duplicates of an earlier one.
 
     The hash of SPEC 8 alone takes line plots on white for each other. So a pair within its distance is compared pixel
@@ -148,40 +173,60 @@ def duplicate_marks(images: Sequence[Pixels | None], names: Sequence[str]) -> li
     would have done.
 
     Args:
-        images: Crops in the order of the paper; None for one that could not be decoded.
+        looks: Crops in the order of the paper; None for one that could not be decoded.
         names: How the marks name them, for example ``"Figure 3"``.
 
     Returns:
         The marks of each crop: ``near-duplicate`` (S1) or ``similar-hash`` (S4), at most one.
     """
-    hashes = [None if image is None else phash(image) for image in images]
-    marks: list[list[Mark]] = [[] for _ in images]
+    marks: list[list[Mark]] = [[] for _ in looks]
     kept: list[int] = []
-    for k, image in enumerate(images):
-        if image is None:
+    for k, look in enumerate(looks):
+        if look is None:
             continue
-        similar: Mark | None = None
-        for earlier in kept:
-            bits = distance(hashes[k], hashes[earlier])
-            if bits > MAX_DISTANCE:
-                continue
-            share = difference(images[earlier], image)
-            measured = f"hash differs from {names[earlier]} in {bits} of 64 bits, {share:.4f} of the pixels differ"
-            if share <= SAME_SHARE:
-                marks[k] = [Mark(stage="S1", code="near-duplicate", detail=measured)]
-                break
-            refuted = f"{measured}; the plain hash rule would delete it"
-            similar = similar or Mark(stage="S4", code="similar-hash", detail=refuted)
-        else:
+        bits = {j: distance(look.hash, looks[j].hash) for j in kept}
+        near = (j for j in kept if bits[j] <= MAX_DISTANCE)
+        mark = decisive(duplicate_mark(names[j], bits[j], difference(looks[j], look)) for j in near)
+        marks[k] = [mark] if mark else []
+        if mark is None or mark.stage != "S1":
             kept.append(k)
-            marks[k] = [similar] if similar else []
     return marks
 
 
+def duplicate_mark(name: str, bits: int, share: float) -> Mark:
+    """What is said of a figure whose hash is near that of an earlier one.
+
+    Args:
+        name: The earlier one.
+        bits: In which their hashes differ.
+        share: Of the pixels that differ (see :func:`difference`).
+
+    Returns:
+        ``near-duplicate`` (S1), or ``similar-hash`` (S4) where the pixels say otherwise.
+
+    >>> duplicate_mark("Figure 3", 2, 0.0).code, duplicate_mark("Figure 3", 2, 0.1).code
+    ('near-duplicate', 'similar-hash')
+    """
+    measured = f"hash differs from {name} in {bits} of 64 bits, {share:.4f} of the pixels differ"
+    if share <= SAME_SHARE:
+        return Mark(stage="S1", code="near-duplicate", detail=measured)
+    return Mark(stage="S4", code="similar-hash", detail=f"{measured}; the plain hash rule would delete it")
+
+
+def decisive(marks: Iterable[Mark]) -> Mark | None:
+    """The first mark that deletes, else the first one; no mark after one that deletes is asked for."""
+    first = None
+    for mark in marks:
+        if mark.stage == "S1":
+            return mark
+        first = first or mark
+    return first
+
+
 def _without_margins(rgb: Pixels) -> Pixels:
-    ink = rgb.min(axis=2) < INK
-    rows, columns = np.flatnonzero(ink.any(axis=1)), np.flatnonzero(ink.any(axis=0))
-    return rgb[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1] if len(rows) else rgb
+    empty = cv2.inRange(rgb, (INK, INK, INK), (255, 255, 255))
+    x, y, width, height = cv2.boundingRect(cv2.bitwise_not(empty))
+    return rgb[y : y + height, x : x + width] if width else rgb
 
 
 # --- the paper --------------------------------------------------------------------------------------------------------

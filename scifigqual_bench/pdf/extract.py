@@ -18,6 +18,7 @@ from scifigqual_bench import __version__, gating
 from scifigqual_bench.pdf.captions import Caption, find_captions
 from scifigqual_bench.pdf.citations import bind_citations
 from scifigqual_bench.pdf.curation import (
+    Look,
     Placed,
     crop_marks,
     decode,
@@ -55,10 +56,16 @@ PARTIAL = ("page-unreadable", "pdf-repaired", "scan-without-ocr", "no-region", "
 
 @dataclass(frozen=True)
 class ExtractedFigure:
-    """A figure that is kept, and its PNG bytes."""
+    """A figure that is kept.
+
+    Attributes:
+        image: PNG bytes.
+        look: What it is compared by with the figures of other papers; None where it is not to be compared.
+    """
 
     figure: Figure
     image: bytes
+    look: Look | None = None
 
 
 @dataclass(frozen=True)
@@ -109,6 +116,7 @@ class Candidate:
     Attributes:
         region: Where its graphic is, or why it has none.
         crop: Its rendered region; None where there is none.
+        look: What it is compared by with other figures; None without a crop.
         marks: Every decision of curation on it alone.
         citations: The paragraphs that name it.
     """
@@ -119,6 +127,7 @@ class Candidate:
     region: Region | Problem
     citations: tuple[Citation, ...] = ()
     crop: Crop | None = None
+    look: Look | None = None
     marks: tuple[Mark, ...] = ()
 
     @property
@@ -228,7 +237,7 @@ def extraction_of(analysis: PaperAnalysis, meta: PaperMeta) -> Extraction:
             dropped.append(_dropped(meta.paper_id, candidate, unusable))
         else:
             figure = _row(meta, title, document, candidate, candidate.crop)
-            kept.append(ExtractedFigure(figure, candidate.crop.png))
+            kept.append(ExtractedFigure(figure, candidate.crop.png, candidate.look))
     partial = any(problem.code in PARTIAL for problem in analysis.problems)
     report = PaperReport(
         paper_id=meta.paper_id,
@@ -272,12 +281,14 @@ def _curated(candidates: Sequence[Candidate], text_area: tuple[float, float]) ->
         Placed(caption.number, caption.page, crop.bbox, caption.continued)
         for caption, crop in zip(captions, crops.values(), strict=True)
     ]
-    twins = duplicate_marks(images, [caption.label for caption in captions])
+    looks = [image if image is None else Look.of(image) for image in images]
+    twins = duplicate_marks(looks, [caption.label for caption in captions])
     flags = placement_marks(places, text_area)
-    marks = dict.fromkeys(range(len(candidates)), _NO_CROP)
-    for k, image, twin, flag in zip(crops, images, twins, flags, strict=True):
-        marks[k] = (*crop_marks(image), *twin, *flag, *(_CROSS_PAGE if candidates[k].caption.continued else ()))
-    return [replace(candidate, marks=marks[k]) for k, candidate in enumerate(candidates)]
+    curated = [replace(candidate, marks=_NO_CROP) for candidate in candidates]
+    for k, image, look, twin, flag in zip(crops, images, looks, twins, flags, strict=True):
+        marks = (*crop_marks(image), *twin, *flag, *(_CROSS_PAGE if candidates[k].caption.continued else ()))
+        curated[k] = replace(candidates[k], marks=marks, look=look)
+    return curated
 
 
 _NO_CROP = (Mark(stage="S1", code="no-crop", detail="no region was found, or it can't be rendered"),)

@@ -18,6 +18,7 @@ from scifigqual_bench.pdf.captions import find_captions
 from scifigqual_bench.pdf.curation import (
     MAX_DISTANCE,
     SAME_SHARE,
+    Look,
     Placed,
     crop_marks,
     decode,
@@ -55,6 +56,14 @@ def curve(phase: float, colour: tuple[int, int, int] = (200, 30, 30)) -> np.ndar
 def noise(seed: int, height: int = 240, width: int = 320) -> np.ndarray:
     coarse = np.random.default_rng(seed).integers(0, 255, (12, 16, 3), dtype=np.uint8)
     return cv2.resize(coarse, (width, height), interpolation=cv2.INTER_CUBIC)
+
+
+def looks(images: list[np.ndarray | None]) -> list[Look | None]:
+    return [image if image is None else Look.of(image) for image in images]
+
+
+def apart(one: np.ndarray, two: np.ndarray) -> float:
+    return difference(Look.of(one), Look.of(two))
 
 
 def codes(marks: list) -> list[str]:
@@ -124,7 +133,7 @@ def test_line_plots_that_hash_alike_are_both_kept() -> None:
     """The reason for looking at pixels: two curves in the same axes."""
     one, two = curve(0.0), curve(0.25)
     assert distance(phash(one), phash(two)) <= MAX_DISTANCE
-    first, second = duplicate_marks([one, two], ["Figure 1", "Figure 2"])
+    first, second = duplicate_marks(looks([one, two]), ["Figure 1", "Figure 2"])
     assert first == []
     (mark,) = second
     assert (mark.stage, mark.code) == ("S4", "similar-hash")
@@ -141,19 +150,19 @@ def test_copies_are_dropped(image: np.ndarray, change: str) -> None:
         "smaller": cv2.resize(image, (width * 2 // 3, height * 2 // 3), interpolation=cv2.INTER_AREA),
         "bordered": cv2.copyMakeBorder(image, 3, 2, 4, 1, cv2.BORDER_CONSTANT, value=(255, 255, 255)),
     }[change]
-    first, second = duplicate_marks([image, copy], ["Figure 1", "Figure 2"])
+    first, second = duplicate_marks(looks([image, copy]), ["Figure 1", "Figure 2"])
     assert first == []
     assert [(mark.stage, mark.code) for mark in second] == [("S1", "near-duplicate")]
 
 
 def test_a_colour_that_differs_is_a_difference() -> None:
-    marks = duplicate_marks([curve(0.0), curve(0.0, (30, 30, 200))], ["Figure 1", "Figure 2"])
+    marks = duplicate_marks(looks([curve(0.0), curve(0.0, (30, 30, 200))]), ["Figure 1", "Figure 2"])
     assert codes(marks[1]) == ["similar-hash"]
 
 
 def test_a_copy_of_a_copy_is_named_after_the_one_that_is_kept() -> None:
     image = noise(5)
-    marks = duplicate_marks([noise(6), image, None, image, image], [f"Figure {k}" for k in range(1, 6)])
+    marks = duplicate_marks(looks([noise(6), image, None, image, image]), [f"Figure {k}" for k in range(1, 6)])
     assert [codes(m) for m in marks] == [[], [], [], ["near-duplicate"], ["near-duplicate"]]
     assert all("Figure 2" in marks[k][0].detail for k in (3, 4))
 
@@ -162,7 +171,7 @@ def test_a_copy_of_a_copy_is_named_after_the_one_that_is_kept() -> None:
 @given(st.lists(st.integers(0, 5), max_size=7))
 def test_one_of_every_kind_is_kept(seeds: list[int]) -> None:
     images = [noise(seed) for seed in seeds]
-    marks = duplicate_marks(images, [str(k) for k in range(len(seeds))])
+    marks = duplicate_marks(looks(images), [str(k) for k in range(len(seeds))])
     kept = [seed for seed, own in zip(seeds, marks, strict=True) if "near-duplicate" not in codes(own)]
     assert kept == list(dict.fromkeys(seeds))
 
@@ -171,9 +180,9 @@ def test_difference_is_a_share() -> None:
     white, half = np.full((100, 100, 3), 255, np.uint8), np.full((100, 100, 3), 255, np.uint8)
     half[:, :50] = 0
     half[:, 50:52] = 90
-    assert difference(white, white) == 0
-    assert 0.4 < difference(half, white) <= 1
-    assert difference(noise(1, 100, 100), noise(1, 100, 200)) == 1.0
+    assert apart(white, white) == 0
+    assert 0.4 < apart(half, white) <= 1
+    assert apart(noise(1, 100, 100), noise(1, 100, 200)) == 1.0
 
 
 # --- S2 and S5 --------------------------------------------------------------------------------------------------------
@@ -250,11 +259,11 @@ def test_the_plain_hash_rule_deletes_a_distinct_figure(shared: Path) -> None:
         figures = [(c, r) for c, r in pairs if c.kind == "figure" and isinstance(r, Region)]
         with open_pdf(path) as pdf:
             images = [decode(render_region(pdf[r.page - 1], r.bbox).png) for _, r in figures]
-        marks = duplicate_marks(images, [c.label for c, _ in figures])
+        marks = duplicate_marks(looks(images), [c.label for c, _ in figures])
         assert {c.number: codes(m)[0] for (c, _), m in zip(figures, marks, strict=True) if m} == marked
 
 
 def test_the_share_of_copies_is_far_below_that_of_plots_that_differ() -> None:
     copy = np.asarray(Image.open(io.BytesIO(encoded(curve(0.0), "JPEG", quality=50))))
-    assert difference(curve(0.0), copy) < SAME_SHARE / 2
-    assert difference(curve(0.0), curve(0.25)) > 5 * SAME_SHARE
+    assert apart(curve(0.0), copy) < SAME_SHARE / 2
+    assert apart(curve(0.0), curve(0.25)) > 5 * SAME_SHARE
