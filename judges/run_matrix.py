@@ -11,6 +11,7 @@ import yaml
 
 from scifigqual_bench.errors import InputError
 from scifigqual_bench.judges.protocols import ProtocolName
+from scifigqual_bench.judges.schemas import Structured
 from scifigqual_bench.records import Record
 
 RUNS_FILE = Path(__file__).with_name("runs.yaml")
@@ -21,7 +22,7 @@ class Server(Record):
 
     base_url: str
     api_key_env: str | None
-    structured: Literal["json_schema", "json_object", "none"]
+    structured: Structured
 
 
 class Model(Record):
@@ -36,7 +37,7 @@ class Model(Record):
     server: str
     model: str
     verified: bool
-    structured: Literal["json_schema", "json_object", "none"] | None = None
+    structured: Structured | None = None
     temperature: float | None = None
     max_tokens: int | None = None
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] | None = None

@@ -12,6 +12,7 @@ import asyncio
 import json
 import os
 import random
+import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,12 +24,11 @@ from pydantic import BaseModel, ValidationError
 from scifigqual_bench.errors import InputError
 from scifigqual_bench.judges.backends.limits import Pace, backoff, is_transient, retry_after
 from scifigqual_bench.judges.base import FinishReason, Request, Response
+from scifigqual_bench.judges.schemas import Structured, response_format
 from scifigqual_bench.records import Usage
 
 if TYPE_CHECKING:
     from openai import APIStatusError
-
-Structured = Literal["json_schema", "json_object", "none"]
 
 OPENAI_URL = "https://api.openai.com/v1"
 NO_KEY = "none"
@@ -37,6 +37,9 @@ LONGEST_WAIT = 600.0
 """Seconds: a server that asks for a longer wait has failed the call."""
 MAX_MESSAGE = 400
 """Characters of a server's error message that are kept."""
+
+_ABOUT_FORM = re.compile(r"response.?format|json.?schema|json.?object|structured.?output|schema", re.IGNORECASE)
+"""In the message of a server that refuses the form in which answers are asked for."""
 
 _FINISH_REASONS: dict[str, FinishReason] = {"stop": "stop", "length": "length", "content_filter": "refusal"}
 
@@ -50,7 +53,7 @@ class OpenAIBackend:
         api_key_env: Environment variable that holds the key; None for a server that wants none.
         text_model: Model of the calls that carry no image, where it is another one.
         revision: Stated in the manifest, for servers whose model id does not pin the weights.
-        structured: How the answer's form is asked for: by its JSON schema, as any JSON object, or in the prompt alone.
+        structured: How the answer's form is asked for; see :data:`~scifigqual_bench.judges.schemas.Structured`.
         temperature: None leaves it to the server; some models accept nothing else.
         max_tokens: Limit of the answer on one figure; a call about several may take as many times that.
         max_tokens_field: Name of that limit in the request: ``max_tokens`` or ``max_completion_tokens``.
@@ -197,13 +200,8 @@ class OpenAIBackend:
             **limit,
             **self._extra_body,
         }
-        match self._structured:
-            case "json_schema":
-                schema = {"name": request.role, "strict": True, "schema": request.schema}
-                body["response_format"] = {"type": "json_schema", "json_schema": schema}
-            case "json_object":
-                body["response_format"] = {"type": "json_object"}
-        return body
+        form = response_format(request.role, request.schema, self._structured)
+        return body if form is None else {**body, "response_format": form}
 
     async def _turn(self) -> None:
         """Wait until the limits let a call out."""
@@ -278,11 +276,17 @@ class OpenAIBackend:
             text = f"the account behind {variable} has no credit left; the run can be resumed"
             return _Failure(f"{where}; {text}", fatal=True)
         if not is_transient(status):
-            return _Failure(detail)
+            refused = status in (400, 422) and self._structured != "none" and _ABOUT_FORM.search(detail)
+            return _Failure(f"{detail}; {self._other_forms()}" if refused else detail)
         wait = retry_after(error.response.headers)
         if wait is not None and wait > LONGEST_WAIT:
             return _Failure(f"{detail}; the server asks to wait {wait:.0f} s")
         return _Failure(detail, transient=True, wait=wait)
+
+    def _other_forms(self) -> str:
+        """What to try where a server does not take the form in which answers are asked for."""
+        others = ", ".join(form for form in Structured.__args__ if form != self._structured)
+        return f"where the server does not take --structured {self._structured}, another may do ({others})"
 
     def _told(self, text: str, limit: int | None = MAX_MESSAGE) -> str:
         """What a server said, without the key and not at any length."""
@@ -346,6 +350,8 @@ def _key(variable: str | None) -> str | None:
     key = os.environ.get(variable, "").strip()
     if not key:
         raise InputError(f"environment variable {variable} is not set; set it to the server's API key")
+    if not re.fullmatch(r"[!-~]+", key):  # the client would fail in its own way, with the key in its traceback
+        raise InputError(f"environment variable {variable} holds characters that no API key has; set it anew")
     return key
 
 

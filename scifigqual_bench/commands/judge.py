@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from scifigqual_bench.judges.shards import Shard
     from scifigqual_bench.records import RunManifest
 
+STRUCTURED = ("json_schema", "json_schema_ranges", "json_schema_full", "json_object", "none")
+"""Forms in which answers are asked for (``scifigqual_bench.judges.schemas.Structured``)."""
+
 API_OPTIONS = (
     "model",
     "text_model",
@@ -105,7 +108,7 @@ def add_commands(commands: Any) -> None:
     api.add_argument("--base-url", default=absent, metavar="URL", help="server, up to the version: http://HOST/v1")
     api.add_argument("--api-key-env", default=absent, metavar="NAME", help="variable that holds the key")
     api.add_argument("--no-api-key", dest="api_key_env", action="store_const", const=None, default=absent)
-    api.add_argument("--structured", default=absent, choices=("json_schema", "json_object", "none"))
+    api.add_argument("--structured", default=absent, choices=STRUCTURED)
     api.add_argument("--temperature", type=_temperature, default=absent, metavar="X", help="or 'none' to send none")
     api.add_argument("--max-tokens", type=positive, default=absent, metavar="N", help="limit of one answer")
     api.add_argument("--concurrency", type=positive, default=absent, metavar="N", help="calls at the same time")

@@ -17,6 +17,7 @@ from scifigqual_bench.judges.backends.openai import OpenAIBackend
 from scifigqual_bench.judges.base import ConcurrentBackend
 from scifigqual_bench.judges.payload import JudgeItem, build_request
 from scifigqual_bench.judges.protocols import PROTOCOLS
+from scifigqual_bench.judges.schemas import response_format
 from scifigqual_bench.records import Prediction
 from scifigqual_bench.rubric import COLUMNS, DIMENSION_KEYS
 from tests.judges.chat_server import (
@@ -172,6 +173,22 @@ def test_what_will_not_pass_is_not_tried_again(status: int, backend: Make) -> No
     assert prediction.status_reason == f"direct call: HTTP {status}: the reason"
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Invalid schema for response_format 'direct': 'minLength' is not permitted.",
+        "output_format.schema: For 'integer' type, property 'minimum' is not supported",
+        "json_schema is not supported by this model",
+    ],
+)
+def test_a_refused_form_of_the_answer_is_told_with_what_else_may_do(message: str, backend: Make) -> None:
+    prediction, _ = judged(backend, lambda _: failure(400, message))
+    assert message in prediction.status_reason
+    assert prediction.status_reason.endswith("(json_schema_ranges, json_schema_full, json_object, none)")
+    prediction, _ = judged(backend, lambda _: failure(400, message), structured="none")
+    assert prediction.status_reason.endswith(message)
+
+
 def test_a_wait_that_one_call_is_told_holds_back_the_next(backend: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
 
@@ -229,6 +246,14 @@ def test_a_server_without_a_key(backend: Make) -> None:
     assert server.headers[0]["authorization"] == "Bearer none"
 
 
+@pytest.mark.parametrize("key", ["sk-sécret", "sk secret", "sk\nsecret", "“sk-secret”"])
+def test_a_key_that_no_header_can_carry_is_told_without_repeating_it(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, key)
+    with pytest.raises(InputError, match=f"environment variable {VARIABLE} holds characters") as error:
+        OpenAIBackend(model="m", api_key_env=VARIABLE)
+    assert "cret" not in str(error.value)
+
+
 def test_a_missing_key_is_an_error_before_any_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     with pytest.raises(InputError, match=f"environment variable {VARIABLE} is not set"):
@@ -252,7 +277,7 @@ def test_what_is_sent(backend: Make) -> None:
     image, text = sent["messages"][1]["content"]
     assert text == {"type": "text", "text": request.user}
     assert image["image_url"]["url"] == "data:image/png;base64," + base64.b64encode(WHITE).decode()
-    assert sent["response_format"]["json_schema"] == {"name": "direct", "strict": True, "schema": request.schema}
+    assert sent["response_format"] == response_format("direct", request.schema, "json_schema")
     rest = {key: value for key, value in sent.items() if key not in ("messages", "response_format")}
     assert rest == {"model": "vlm", "temperature": 0.5, "max_tokens": 77, "seed": 3, "reasoning_effort": "low"}
 
