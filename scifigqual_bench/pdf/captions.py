@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,27 +17,30 @@ import numpy as np
 
 from scifigqual_bench.pdf.document import Document, Line, Rect, Span
 from scifigqual_bench.pdf.layout import EDGE, Layout, PageLayout, Role, analyse, rows_of
+from scifigqual_bench.pdf.reading import LineKey, row_text
+from scifigqual_bench.pdf.words import join_all, vocabulary
 
 CaptionKind = Literal["figure", "table", "algorithm", "listing"]
 
 _WORDS: dict[CaptionKind, str] = {
     # small capitals may come with a space after the first letter
-    "figure": r"extended data fig(?:ure|\.)?|(?:supplementary |supplemental |appendix )?f ?ig(?:ure|ura|\.)?"
-    r"|abb(?:ildung|\.)|рис(?:унок|\.)|图|圖|図|그림|scheme|chart",
-    "table": r"extended data table|(?:supplementary |supplemental |appendix )?t ?ab(?:le|ela|la|elle|\.)?"
-    r"|таблица|表|표",
+    "figure": r"f ?ig(?:ure|ura|\.)?|abb(?:ildung|\.)|рис(?:унок|\.)|图|圖|図|그림|scheme|chart",
+    "table": r"t ?ab(?:le|ela|la|elle|\.)?|таблица|表|표",
     "algorithm": r"alg(?:orithm|\.)",
     "listing": r"listing",
 }
 _LABEL = re.compile(
-    r"^\s*(?P<label>(?:"
+    r"^\s*(?P<label>(?:(?P<series>extended data|supplementa(?:ry|l)|suppl?\.?|appendix)\s+|(?P<annex>[附补補]))?(?:"
     + "|".join(f"(?P<{kind}>{words})" for kind, words in _WORDS.items())
     + r")\s*(?P<number>(?:[A-Z]{1,2}[.\-]?)?\d{1,3}(?:[.\-]\d{1,3})*[a-z]?(?![\w%])"
     r"|[IVXL]{1,6}(?!\w)|[A-Z](?=\s*[:.|])))(?P<rest>.*)$",
     re.IGNORECASE | re.DOTALL,
 )
+PARAGRAPH_GAP = 2.4
+"""Font sizes from one baseline to the next at which two paragraphs of a caption stand, at the most."""
 CLEAR = 2.0
 """From this score on a label is taken for a caption's."""
+_SENTENCE_END = re.compile(r"[.!?:;。！？][)\]’”\"']*$")
 _CONTINUED = re.compile(r"^\s*[:.,\-–—]?\s*[(\[]?\s*(?:continued|cont\.|cont’d|cont'd|contd)\b", re.IGNORECASE)
 _SEPARATOR = re.compile(r"^\s*(?P<mark>[:|：]|\.(?!\d)|[—–-](?=\s))")
 _WIDE_SCRIPT = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
@@ -51,12 +54,14 @@ class Caption:
     """A caption as printed.
 
     Attributes:
-        number: As printed: ``"3"``, ``"A1"``, ``"S2"``, ``"IV"``.
+        number: As printed: ``"3"``, ``"A1"``, ``"S2"``, ``"IV"``. A series that is printed before the word
+            stands before a plain number, ``"Extended Data 1"``, ``"Supplementary 5"``: it counts on its own.
         label: Word and number as printed: ``"Figure 3"``, ``"Fig. 3"``.
         page: From 1.
         bbox: In PDF points from the page's top left corner.
         text: The whole caption with its label; words broken at line ends are joined.
         lines: Indices into ``Page.lines``, in reading order.
+        overflow: Its lines in the next column or on the next page, as (page, index); ``bbox`` does not hold them.
         continued: Whether it says that it continues an earlier float.
     """
 
@@ -68,6 +73,7 @@ class Caption:
     text: str
     lines: tuple[int, ...]
     continued: bool = False
+    overflow: tuple[LineKey, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -116,10 +122,11 @@ def find_captions(document: Document, layout: Layout | None = None) -> list[Capt
     layout = layout or analyse(document)
     candidates = [found for page in layout.pages for found in _candidates(page, layout)]
     chosen = _choose(candidates, layout)
+    words = vocabulary(line.text for page in document.pages for line in page.lines)
     captions = []
     for page in layout.pages:
         here = [c for c in chosen if c.page == page.page.number]
-        captions += _grow_all(page, here)
+        captions += _grow_all(layout, page, here, words)
     return captions
 
 
@@ -145,7 +152,7 @@ def _candidates(page: PageLayout, layout: Layout) -> list[_Candidate]:
                 page=page.page.number,
                 line=index,
                 kind=kind,
-                number=match["number"],
+                number=_number(match),
                 label=label,
                 separator=_mark_after(label, rest),
                 continued=_CONTINUED.match(rest) is not None,
@@ -158,6 +165,12 @@ def _candidates(page: PageLayout, layout: Layout) -> list[_Candidate]:
             )
         )
     return found
+
+
+def _number(match: re.Match[str]) -> str:
+    """The number as printed, after its series where that is printed apart from it."""
+    series = "supplementary" if match["annex"] else match["series"]
+    return f"{series.title()} {match['number']}" if series and match["number"][0].isdigit() else match["number"]
 
 
 def _mark_after(label: str, rest: str) -> str:
@@ -238,13 +251,19 @@ def _choose(candidates: Sequence[_Candidate], layout: Layout) -> list[_Candidate
 # --- extent -----------------------------------------------------------------------------------------------------------
 
 
-def _grow_all(page: PageLayout, labels: Sequence[_Candidate]) -> list[Caption]:
+def _grow_all(
+    layout: Layout, page: PageLayout, labels: Sequence[_Candidate], words: Mapping[str, int]
+) -> list[Caption]:
     starts = {c.line: c for c in labels}
     captions = []
     for candidate in labels:
-        lines = _grow(page, candidate.line, set(starts) - {candidate.line})
+        rows = _grow(page, candidate.line, set(starts) - {candidate.line}, layout.body_size)
+        lines = [int(index) for row in rows for index in row]
         boxes = page.boxes[lines]
         bbox = (boxes[:, 0].min(), boxes[:, 1].min(), boxes[:, 2].max(), boxes[:, 3].max())
+        texts = [row_text([page.page.lines[index] for index in row]) for row in rows]
+        there, over = _overflow(layout, page, rows[-1], texts[-1])
+        texts += [row_text([there.page.lines[index] for index in row]) for row in over]
         captions.append(
             Caption(
                 kind=candidate.kind,
@@ -252,15 +271,16 @@ def _grow_all(page: PageLayout, labels: Sequence[_Candidate]) -> list[Caption]:
                 label=candidate.label,
                 page=candidate.page,
                 bbox=tuple(float(v) for v in bbox),
-                text=join_lines([page.page.lines[i] for i in lines]),
-                lines=tuple(int(i) for i in lines),
+                text=join_all(texts, words),
+                lines=tuple(lines),
                 continued=candidate.continued,
+                overflow=tuple((there.page.number, int(index)) for row in over for index in row),
             )
         )
     return captions
 
 
-def _grow(page: PageLayout, start: int, others: set[int]) -> list[int]:
+def _grow(page: PageLayout, start: int, others: set[int], body_size: float) -> list[np.ndarray]:
     """The lines of the caption that begins with line ``start``, row by row downwards."""
     box, sizes = page.boxes, page.sizes
     size, first = sizes[start], box[start]
@@ -295,11 +315,36 @@ def _grow(page: PageLayout, start: int, others: set[int]) -> list[int]:
         main = row[np.argmax(box[row, 2] - box[row, 0])]
         above = taken[-1][np.argmax(box[taken[-1], 2] - box[taken[-1], 0])]
         gap = page.floors[main] - page.floors[above]
-        if gap > (1.3 * step if step else 1.55 * size) or abs(sizes[main] - size) > 0.12 * size:
+        if abs(sizes[main] - size) > 0.12 * size:
             break
+        if gap > (1.3 * step if step else 1.55 * size):
+            if not _next_paragraph(page, taken, row, gap, body_size):
+                break
+            gap = step
         taken.append(row)
         step = max(step, gap)
-    return [int(i) for row in taken for i in row]
+    return taken
+
+
+def _next_paragraph(
+    page: PageLayout, taken: Sequence[np.ndarray], row: np.ndarray, gap: float, body_size: float
+) -> bool:
+    """Whether a row that is set apart from a caption of several rows begins another paragraph of it.
+
+    It is set like the caption and unlike the body, and runs from edge to edge of the caption.
+    """
+    box, so_far = page.boxes, np.concatenate(taken)
+    first, line = page.page.lines[so_far[0]], page.page.lines[row[0]]
+    left, right = box[so_far, 0].min(), box[so_far, 2].max()
+    return bool(
+        len(taken) > 1
+        and gap < PARAGRAPH_GAP * first.size
+        and abs(first.size - body_size) > 0.4
+        and abs(line.size - first.size) < 0.3
+        and line.main.font == page.page.lines[taken[-1][0]].main.font
+        and abs(box[row, 0].min() - left) < EDGE
+        and abs(box[row, 2].max() - right) < EDGE
+    )
 
 
 def _right_edge(page: PageLayout, start: int, usable: np.ndarray) -> float:
@@ -357,22 +402,62 @@ def _chain(box: np.ndarray, row: np.ndarray, size: float) -> np.ndarray:
     return np.array(keep, dtype=int)
 
 
-def join_lines(lines: Sequence[Line]) -> str:
-    """Join printed lines to one text, words broken at line ends put together again.
+# --- captions that go on elsewhere ------------------------------------------------------------------------------------
 
-    A hyphen before a small letter at a line's end is taken for a break.
 
-    Args:
-        lines: In reading order.
+def _overflow(layout: Layout, page: PageLayout, last: np.ndarray, text: str) -> tuple[PageLayout, list[np.ndarray]]:
+    """Where a caption goes on whose last row ends at the foot of its column in the middle of a sentence.
+
+    Only a caption whose type is smaller or larger than the body's shows that it does: what stands at the head of the
+    next column, or of the next page, begins in the same type.
 
     Returns:
-        The text, white space normalised.
+        The page on which it goes on, and the rows there; none where it does not.
     """
-    text = ""
-    for line in lines:
-        piece = re.sub(r"\s+", " ", line.text).strip()
-        if re.search(r"[^\W\d_][-\u00ad\u2010]$", text) and piece[:1].islower():
-            text = text[:-1] + piece
-        else:
-            text = f"{text} {piece}" if text else piece
-    return text
+    main = page.page.lines[last[np.argmax(page.boxes[last, 2] - page.boxes[last, 0])]]
+    column = page.column_of(tuple(page.boxes[last[0]]))
+    foot = page.boxes[last, 3].max()
+    if (
+        abs(main.size - layout.body_size) < 0.4
+        or _SENTENCE_END.search(text)
+        or page.boxes[last, 2].max() < column[1] - 4 * EDGE
+        or (page.boxes[_of_column(page, column), 1] > foot - EDGE).any()
+    ):
+        return page, []
+    for there, goal in _next_columns(layout, page, column):
+        rows = rows_of(there.boxes, np.flatnonzero(_of_column(there, goal)))
+        if not rows:
+            continue
+        taken: list[np.ndarray] = []
+        for row in rows:
+            first = there.page.lines[row[0]]
+            alike = abs(first.size - main.size) < 0.3 and first.main.font == main.main.font
+            near = not taken or there.floors[row[0]] - there.floors[taken[-1][0]] < 1.55 * main.size
+            if not alike or not near or abs(there.boxes[row[0], 0] - goal[0]) > EDGE:
+                break
+            taken.append(row)
+        begins_anew = taken and _LABEL.match(there.page.lines[taken[0][0]].text)
+        return (there, []) if begins_anew else (there, taken)
+    return page, []
+
+
+def _of_column(page: PageLayout, column: tuple[float, float]) -> np.ndarray:
+    """Mask of a page's lines, furniture left out, that lie in a column."""
+    inside = (page.boxes[:, 0] > column[0] - EDGE) & (page.boxes[:, 2] < column[1] + EDGE)
+    return inside & page.level & (page.roles != Role.FURNITURE)
+
+
+def _next_columns(
+    layout: Layout, page: PageLayout, column: tuple[float, float]
+) -> Iterator[tuple[PageLayout, tuple[float, float]]]:
+    """The column that is read after one: the next one on its page, else the first one of the next page."""
+    width = column[1] - column[0]
+    beside = [c for c in page.columns if c[0] > column[1] and abs(c[1] - c[0] - width) < 4 * EDGE]
+    if beside:
+        yield page, min(beside)
+        return
+    following = [other for other in layout.pages if other.page.number == page.page.number + 1]
+    for other in following:
+        alike = [c for c in other.columns if abs(c[1] - c[0] - width) < 4 * EDGE]
+        if alike:
+            yield other, min(alike)

@@ -557,7 +557,7 @@ def _row(
     return Row(
         page=page,
         lines=lines,
-        text=_row_text(lines),
+        text=row_text(lines),
         bbox=(x0, y0, x1, y1),
         baseline=main.base,
         size=_row_size(lines),
@@ -576,7 +576,8 @@ def _row_size(lines: Iterable[Line]) -> float:
     return max(weight, key=lambda size: (weight[size], size))
 
 
-def _row_text(lines: Sequence[Line]) -> str:
+def row_text(lines: Sequence[Line]) -> str:
+    """The text of a row from its fragments, left to right: a blank where they stand apart, characters composed."""
     text = ""
     edge: float | None = None
     for line in lines:

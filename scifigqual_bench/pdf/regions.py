@@ -123,7 +123,8 @@ def find_regions(
         order = [k for k, caption in enumerate(captions) if caption.page == page.page.number]
         here = [captions[k] for k in order]
         if here:
-            own, body = _running_text(page, here)
+            elsewhere = [i for caption in captions for number, i in caption.overflow if number == page.page.number]
+            own, body = _running_text(page, here, elsewhere)
             claims = [_claim(page, caption, here, body) for caption in here]
             pages.append((page, order, _clusters(page, own | body), claims))
     habits = _habits([(clusters, claims) for _, _, clusters, claims in pages])
@@ -141,12 +142,19 @@ def find_regions(
 # --- clusters ---------------------------------------------------------------------------------------------------------
 
 
-def _running_text(page: PageLayout, captions: Sequence[Caption]) -> tuple[np.ndarray, np.ndarray]:
-    """Which lines of a page are of captions, and which others can't be part of a float: two masks."""
+def _running_text(
+    page: PageLayout, captions: Sequence[Caption], overflow: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Which lines of a page are of captions, and which others can't be part of a float: two masks.
+
+    Lines with which a caption goes on apart from its first ones bound floats as the body's lines do.
+    """
     own = np.zeros(len(page.page.lines), dtype=bool)
     own[[i for caption in captions for i in caption.lines]] = True
+    own[list(overflow)] = False
     body = (page.roles != Role.OTHER) & ~own
     body[body] = ~_inside_any(page.boxes[body], _frames(page, captions))
+    body[list(overflow)] = True
     return own, body
 
 

@@ -334,7 +334,8 @@ class Overlay:
 
     def _draw_left_out(self) -> None:
         document = self.analysis.document
-        captioned = {(c.page, index) for c in self.analysis.captions for index in c.lines}
+        captions = self.analysis.captions
+        captioned = {(c.page, index) for c in captions for index in c.lines} | {k for c in captions for k in c.overflow}
         boxes = [(r.page, r.bbox) for r in self.analysis.regions if isinstance(r, Region)]
         floating = {k for k, line in self._lines.items() if any(k[0] == p and _holds(b, line.bbox) for p, b in boxes)}
         read = {key for text in self.analysis.paragraphs for key in text.lines}

@@ -52,12 +52,12 @@ class Paper:
 def prose(page: pymupdf.Page, edges: tuple[float, float], top: float, rows: int, start: str = "") -> float:
     """A justified paragraph of so many rows, its last one short; returns its lower edge."""
     words = f"{start} {' '.join([WORDS] * (rows // 2 + 2))}".split()
-    return rows_of_text(page, edges, top, _wrapped(words, edges[1] - edges[0], FONTS["roman"], SIZE)[:rows])
+    return rows_of_text(page, edges, top, wrapped(words, edges[1] - edges[0], FONTS["roman"], SIZE)[:rows])
 
 
 def rows_of_text(page: pymupdf.Page, edges: tuple[float, float], top: float, rows: list[list[str]]) -> float:
     """A paragraph of the rows given as words, the last one not justified; returns its lower edge."""
-    _write(page, rows, edges, top, FONTS["roman"], SIZE)
+    write(page, rows, edges, top, FONTS["roman"], SIZE)
     return top + len(rows) * LEADING * SIZE
 
 
@@ -72,12 +72,13 @@ def caption(
     font: str = "roman",
 ) -> float:
     """A caption over the given width; returns its lower edge."""
-    lines = _wrapped(text.split(), edges[1] - edges[0], FONTS[font], size)
-    _write(page, lines, edges, top, FONTS[font], size, centred=centred)
+    lines = wrapped(text.split(), edges[1] - edges[0], FONTS[font], size)
+    write(page, lines, edges, top, FONTS[font], size, centred=centred)
     return top + len(lines) * LEADING * size
 
 
-def _wrapped(words: list[str], width: float, font: str, size: float) -> list[list[str]]:
+def wrapped(words: list[str], width: float, font: str, size: float) -> list[list[str]]:
+    """Words in rows that fit a width."""
     lines: list[list[str]] = [[]]
     for word in words:
         if pymupdf.get_text_length(" ".join([*lines[-1], word]), fontname=font, fontsize=size) > width:
@@ -86,7 +87,7 @@ def _wrapped(words: list[str], width: float, font: str, size: float) -> list[lis
     return lines
 
 
-def _write(
+def write(
     page: pymupdf.Page,
     rows: list[list[str]],
     edges: tuple[float, float],

@@ -4,13 +4,30 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pymupdf
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from scifigqual_bench.pdf.captions import Caption, join_lines
-from tests.pdf.made_pdf import FULL, LEFT, SIZE, Paper, caption, picture, plot, prose, rows_of_text, table, two_columns
-from tests.pdf.typeset import line
+from scifigqual_bench.pdf.captions import Caption
+from tests.pdf.made_pdf import (
+    FONTS,
+    FULL,
+    LEADING,
+    LEFT,
+    RIGHT,
+    SIZE,
+    SMALL,
+    Paper,
+    caption,
+    iou,
+    picture,
+    plot,
+    prose,
+    rows_of_text,
+    table,
+    two_columns,
+    wrapped,
+    write,
+)
 
 
 @pytest.fixture
@@ -32,8 +49,9 @@ def found(paper: Paper) -> list[Caption]:
         ("Figure S2 | Loss over steps.", "figure", "Figure S2", "S2", False),
         ("Figure B.4: Loss over steps.", "figure", "Figure B.4", "B.4", False),
         ("Figure 3 (continued): Loss over steps.", "figure", "Figure 3", "3", True),
-        ("Extended Data Fig. 1 | Loss over steps.", "figure", "Extended Data Fig. 1", "1", False),
-        ("Supplementary Figure 5: Loss over steps.", "figure", "Supplementary Figure 5", "5", False),
+        ("Extended Data Fig. 1 | Loss over steps.", "figure", "Extended Data Fig. 1", "Extended Data 1", False),
+        ("Supplementary Figure 5: Loss over steps.", "figure", "Supplementary Figure 5", "Supplementary 5", False),
+        ("Supplementary Figure S5: Loss over steps.", "figure", "Supplementary Figure S5", "S5", False),
         ("Abbildung 2: Verlust.", "figure", "Abbildung 2", "2", False),
         ("Figura 6. Pérdida.", "figure", "Figura 6", "6", False),
         ("F IGURE 8. Loss over steps.", "figure", "F IGURE 8", "8", False),
@@ -218,12 +236,94 @@ def test_a_document_without_text_has_none(paper: Paper) -> None:
     assert found(paper) == []
 
 
-def test_words_broken_at_line_ends_are_joined() -> None:
-    rows = [line("a hyphen-", 54, 100), line("ated word and a semi-", 54, 112), line("Markov chain", 54, 124)]
-    assert join_lines(rows) == "a hyphenated word and a semi- Markov chain"
+def test_figures_of_two_series_have_numbers_of_their_own(paper: Paper) -> None:
+    for label in ("Figure 1", "Extended Data Fig. 1", "Supplementary Figure 1", "Appendix Figure 1", "Figure S1"):
+        page = paper.page()
+        plot(page, (60, 60, 290, 180))
+        caption(page, LEFT, 190, f"{label}: Loss over steps.")
+        two_columns(page, 230)
+    numbers = [c.number for c in found(paper)]
+    assert numbers == ["1", "Extended Data 1", "Supplementary 1", "Appendix 1", "S1"]
 
 
-@given(st.lists(st.lists(st.from_regex(r"[a-z]{1,8}", fullmatch=True), min_size=1, max_size=6), min_size=1, max_size=8))
-def test_joining_lines_keeps_every_word(rows: list[list[str]]) -> None:
-    lines = [line(" ".join(row), 54, 100 + 12 * k) for k, row in enumerate(rows)]
-    assert join_lines(lines).split(" ") == [word for row in rows for word in row]
+LONG = (
+    "Figure 1: A caption that is so long that its column has no room for all of its rows, and so it goes on at the "
+    "head of the column that is read next, where nothing but the size of its type shows that it is still the caption "
+    "and not the text of the paper, which begins below it after some white space."
+)
+
+
+def long_caption(page: pymupdf.Page, foot: float, goal: pymupdf.Page, goal_edges: tuple[float, float]) -> float:
+    """The long caption, its first two rows at the foot of the left column; returns where its end ends."""
+    rows = wrapped(LONG.split(), LEFT[1] - LEFT[0], FONTS["roman"], SMALL)
+    write(page, [*rows[:2], []], LEFT, foot - 2 * LEADING * SMALL, FONTS["roman"], SMALL)
+    write(goal, rows[2:], goal_edges, 54, FONTS["roman"], SMALL)
+    return 54 + (len(rows) - 2) * LEADING * SMALL
+
+
+def test_a_caption_that_goes_on_in_the_next_column(paper: Paper) -> None:
+    page = paper.page()
+    prose(page, LEFT, 54, 45)
+    plot(page, (60, 600, 290, 705))
+    bottom = long_caption(page, 734, page, RIGHT)
+    prose(page, RIGHT, bottom + 14, 40)
+    two_columns(paper.page())
+    captions, regions = paper.read()
+    assert [c.text for c in captions] == [LONG]
+    assert {number for number, _ in captions[0].overflow} == {1}
+    assert captions[0].bbox[2] < RIGHT[0]
+    assert iou(regions[0].bbox, (60, 600, 290, 705)) > 0.95
+
+
+def test_a_caption_that_goes_on_on_the_next_page(paper: Paper) -> None:
+    page = paper.page()
+    prose(page, FULL, 54, 45)
+    plot(page, (60, 600, 550, 705))
+    rows = wrapped(f"{LONG} {LONG[10:]}".split(), FULL[1] - FULL[0], FONTS["roman"], SMALL)
+    write(page, [*rows[:2], []], FULL, 712, FONTS["roman"], SMALL)
+    page = paper.page()
+    write(page, rows[2:], FULL, 54, FONTS["roman"], SMALL)
+    prose(page, FULL, 54 + (len(rows) - 2) * LEADING * SMALL + 14, 40)
+    (only,) = found(paper)
+    assert only.text == f"{LONG} {LONG[10:]}"
+    assert {number for number, _ in only.overflow} == {2}
+
+
+def test_a_caption_at_the_foot_of_a_column_that_ends_there(paper: Paper) -> None:
+    """Its sentence ends, or the next column begins in the type of the body."""
+    for text in (
+        "Figure 1: Loss over the steps of the two seeds.",
+        "Figure 2: Loss over the steps of all the seeds and",
+    ):
+        page = paper.page()
+        prose(page, LEFT, 54, 45)
+        plot(page, (60, 600, 290, 710))
+        caption(page, LEFT, 716, text)
+        prose(page, RIGHT, 54, 55)
+    assert [c.overflow for c in found(paper)] == [(), ()]
+
+
+def test_a_caption_of_two_paragraphs(paper: Paper) -> None:
+    page = paper.page()
+    plot(page, (60, 60, 290, 180))
+    first = "Figure 1: A caption whose first paragraph tells what is drawn, and which takes more than one row for it."
+    second = (
+        "The second paragraph tells how it was measured, on which machine, and how often each of them was run then."
+    )
+    bottom = caption(page, LEFT, 190, first)
+    bottom = caption(page, LEFT, bottom + 6, second)
+    prose(page, LEFT, bottom + 12, 30)
+    prose(page, RIGHT, 54, 55)
+    assert [c.text for c in found(paper)] == [f"{first} {second}"]
+
+
+def test_words_of_a_caption_that_line_ends_cut_are_whole(paper: Paper) -> None:
+    """The paper's own words tell a soft hyphen from one that belongs to the word."""
+    page = paper.page()
+    plot(page, (60, 60, 290, 180))
+    for k, row in enumerate(("Figure 1: The first evalua-", "tion on all of the data of few-", "shot models")):
+        page.insert_text((54, 198 + 11 * k), row, fontname="tiro", fontsize=SMALL)
+    prose(page, LEFT, 240, 4, "an evaluation of few-shot models")
+    two_columns(page, 300)
+    (only,) = found(paper)
+    assert only.text == "Figure 1: The first evaluation on all of the data of few-shot models"
