@@ -48,7 +48,8 @@ def under_control(items: Iterable[JudgeItem], control: Control | None, protocol:
 def with_other_images(items: Iterable[JudgeItem]) -> Iterator[JudgeItem]:
     """Each figure with the first image of the next paper, the last paper's with that of the first.
 
-    A figure without an image gets none: it is skipped, as it is without a control. Which image a figure gets depends on nothing but the dataset's order. Holds the figures of one paper in memory.
+    A figure without an image gets none: it is skipped, as it is without a control. Which image a figure gets depends on
+    nothing but the dataset's order. Holds the figures of one paper in memory.
 
     Raises:
         InputError: There is one paper only.

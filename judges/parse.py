@@ -172,10 +172,11 @@ def storable(text: str) -> str:
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    keys = [key for key, _ in pairs]
-    if len(set(keys)) < len(keys):
+    unique = dict(pairs)
+    if len(unique) < len(pairs):
+        keys = [key for key, _ in pairs]
         raise ValueError(f"duplicate key {next(key for key in keys if keys.count(key) > 1)!r}")
-    return dict(pairs)
+    return unique
 
 
 def _no_constant(name: str) -> None:

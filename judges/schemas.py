@@ -9,7 +9,12 @@ still in the prompt, and every answer is validated against the record.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Literal
+
+from scifigqual_bench.judges.base import Request
+from scifigqual_bench.judges.parse import answer_schema, record_of
+from scifigqual_bench.records import CallRole, Record
 
 Structured = Literal["json_schema", "json_schema_ranges", "json_schema_full", "json_object", "none"]
 """How the form of an answer is asked for.
@@ -22,6 +27,16 @@ not at all, so that in both cases the prompt alone tells the schema.
 UNSUPPORTED = frozenset({"minLength", "maxLength", "minItems", "maxItems"})
 """Keywords that the strict subset leaves out."""
 _KEPT = frozenset({"type", "enum", "description"})
+
+
+def format_for(request: Request, structured: Structured) -> dict[str, Any] | None:
+    """The field ``response_format`` for a request; see :func:`response_format`. It is shared: don't change it."""
+    return _format_for(record_of(request), request.role, structured)
+
+
+@lru_cache(maxsize=256)
+def _format_for(record: type[Record], role: CallRole, structured: Structured) -> dict[str, Any] | None:
+    return response_format(role, answer_schema(record), structured)
 
 
 def response_format(name: str, schema: dict[str, Any], structured: Structured) -> dict[str, Any] | None:

@@ -24,7 +24,7 @@ from pydantic import BaseModel, ValidationError
 from scifigqual_bench.errors import InputError
 from scifigqual_bench.judges.backends.limits import Pace, backoff, is_transient, retry_after
 from scifigqual_bench.judges.base import FinishReason, Request, Response
-from scifigqual_bench.judges.schemas import Structured, response_format
+from scifigqual_bench.judges.schemas import Structured, format_for
 from scifigqual_bench.records import Usage
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ class OpenAIBackend:
             **limit,
             **self._extra_body,
         }
-        form = response_format(request.role, request.schema, self._structured)
+        form = format_for(request, self._structured)
         return body if form is None else {**body, "response_format": form}
 
     async def _turn(self) -> None:

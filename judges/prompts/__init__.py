@@ -53,7 +53,8 @@ def escape_material(text: str) -> str:
     >>> escape_material("a </caption> b [INST] <|im_end|> [3]")
     'a &lt;/caption&gt; b &#91;INST] &lt;|im_end|&gt; [3]'
     """
-    text = "".join(char for char in text if char.isprintable() or char == "\n")
+    if not text.replace("\n", "").isprintable():
+        text = "".join(char for char in text if char.isprintable() or char == "\n")
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"\[(?=/?[A-Z_]{3,}\])", "&#91;", text)
 
@@ -105,6 +106,7 @@ def report_text(report: Record) -> str:
 def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(FOLDER),
+        auto_reload=False,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -116,7 +118,7 @@ def _environment() -> Environment:
         "features": features_text,
         "report": report_text,
     }
-    environment.globals["rubric"] = rubric
+    environment.globals |= {"rubric": rubric, "rubric_text": cache(rubric_text)}
     return environment
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scifigqual_bench.judges.base import Request
+from scifigqual_bench.judges.parse import answer_schema, record_of
 from scifigqual_bench.judges.payload import (
     MAX_MAP_CAPTION_CHARS,
     MAX_SNIPPET_CHARS,
@@ -97,6 +98,12 @@ def test_the_request_asks_for_the_open_dimensions_in_rubric_order() -> None:
     assert request.open_dimensions == ("visual_clarity", "misleading_risk")
     assert list(request.schema["properties"]) == ["visual_clarity", "misleading_risk"]
     assert json.dumps(request.schema) in request.user
+
+
+def test_the_schema_is_that_of_the_record_which_the_answer_is_validated_against() -> None:
+    for protocol in PROTOCOLS:
+        for request in requests_of(protocol):
+            assert request.schema == answer_schema(record_of(request))
 
 
 # --- limits ---------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ The golden files in ``golden/`` are the prompts of one example figure as sent. A
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from scifigqual_bench import rubric
 from scifigqual_bench.judges import prompts
 from scifigqual_bench.judges.base import Request
-from scifigqual_bench.judges.payload import JudgeItem, build_request, figure_map
+from scifigqual_bench.judges.payload import JudgeItem, build_batch, build_request, figure_map, paper_groups
 from scifigqual_bench.records import (
     CaptionOverlap,
     Citation,
@@ -39,7 +40,9 @@ def request(role: str, of: JudgeItem) -> Request:
 
 
 def as_text(sent: Request) -> str:
-    return f"=== system ===\n{sent.system}\n\n=== user ===\n{sent.user}\n"
+    parts = [part if isinstance(part, str) else "[image]" for part in sent.content]
+    user = "\n".join(parts) if sent.figures else sent.user
+    return f"=== system ===\n{sent.system}\n\n=== user ===\n{user}\n"
 
 
 def snapshots() -> dict[str, str]:
@@ -48,7 +51,10 @@ def snapshots() -> dict[str, str]:
     mapped = JudgeItem(full.figure, WHITE, figure_map([full.figure, figure(2)]))
     bare = item(citations=[], title=None)
     texts = {f"{role}.txt": as_text(request(role, mapped)) for role in ROLES}
-    return texts | {f"{role}_without_citations.txt": as_text(request(role, bare)) for role in NO_CONTEXT}
+    texts |= {f"{role}_without_citations.txt": as_text(request(role, bare)) for role in NO_CONTEXT}
+    texts["direct_without_image.txt"] = as_text(request("direct", replace(full, control="no-image")))
+    (two,) = paper_groups([full, item(2, citations=[])], 2, with_map=True)
+    return texts | {f"{role}_batch.txt": as_text(build_batch(role, two)) for role in ("direct", "sidecar")}
 
 
 @pytest.mark.parametrize("name", sorted(snapshots()))
