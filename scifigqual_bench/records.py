@@ -95,20 +95,31 @@ class Mark(Record):
     detail: str
 
 
-CitationKind = Literal["pointer", "description", "comparison", "trend"]
-"""pointer: only points at the figure; comparison / trend: makes a checkable claim; description: anything between."""
+CitationKind = Literal["pointer", "description", "comparison", "trend", "negative"]
+"""pointer: only points at the figure; comparison / trend: makes a checkable claim; negative: denies something of the
+figure; description: anything between. :func:`scifigqual_bench.pdf.citations.kind_of` says which wins."""
+
+
+class Span(Record):
+    """A piece of a text: positions of its first character and after its last one, counted in code points from 0."""
+
+    start: int = Field(ge=0)
+    end: int = Field(ge=0)
 
 
 class Citation(Record):
-    """A body paragraph that references the figure by its number (SPEC 7).
+    """A body paragraph that references the figure by its number, or several that follow one another (SPEC 7).
 
     Attributes:
-        text: The paragraph, at most :data:`scifigqual_bench.pdf.citations.MAX_CHARS` characters.
+        text: The paragraph, at most :data:`scifigqual_bench.pdf.citations.MAX_CHARS` characters. Merged paragraphs
+            are parted by an empty line.
         section: Heading that the paragraph stands under, if known.
         page: Page on which the paragraph begins, from 1.
         kind: What the paragraph does with the figure.
-        mentions: The references as printed, for example ``["Figure 3", "Fig. 3(a)"]``.
-        weight: Preference in a prompt, 0..1 (pointers low, comparisons and trends high).
+        mentions: The references as printed, in order, for example ``["Figure 3", "Fig. 3(a)"]``. One that a cut
+            took away is not among them.
+        spans: Where each of ``mentions`` stands in ``text``; empty where that is not known.
+        weight: Preference in a prompt, 0..1 (pointers low, claims high).
         length: Characters of the paragraph before any cut.
     """
 
@@ -117,6 +128,7 @@ class Citation(Record):
     page: int | None = None
     kind: CitationKind | None = None
     mentions: list[str] = []
+    spans: list[Span] = []
     weight: Share | None = None
     length: int | None = None
 

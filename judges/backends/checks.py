@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from scifigqual_bench.features.overlap import MIN_INSIDE, content_words, number_values, panels_named
-from scifigqual_bench.pdf.citations import find_mentions, kind_of, sentences
+from scifigqual_bench.pdf.citations import PARAGRAPH_BREAK, find_mentions, kind_of, sentences
 from scifigqual_bench.records import Citation, CitationKind, ImageFeatures, TextBox
 from scifigqual_bench.text_rules import (
     caption_body,
@@ -463,8 +463,8 @@ def _goes_on(view: View, text: str) -> bool:
 
 
 def claims(view: View) -> str | None:
-    """A comparison or a trend."""
-    kinds = [kind for kind, _ in view.citations or () if kind in ("comparison", "trend")]
+    """A comparison, a trend or a denial."""
+    kinds = [kind for kind, _ in view.citations or () if kind in ("comparison", "trend", "negative")]
     return f"the citing text makes a claim that can be checked ({kinds[0]})" if kinds else None
 
 
@@ -485,7 +485,8 @@ def citing_words_absent(view: View) -> str | None:
 
 def reversed_trend(view: View) -> str | None:
     """One trend told in two directions, by caption and citing text or by two paragraphs."""
-    pair = reversed_pair([*([view.caption] if view.caption else []), *(text for _, text in view.citations or ())])
+    cited = [part for _, text in view.citations or () for part in text.split(PARAGRAPH_BREAK)]
+    pair = reversed_pair([*([view.caption] if view.caption else []), *cited])
     return f"opposite trends: {_quote(pair[0])} against {_quote(pair[1])}" if pair else None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -205,7 +205,7 @@ def analyse_paper(path: Path, paper_id: str, *, ocr: OcrEngine | None = None) ->
     regions = find_regions(document, captions, layout)
     text = paragraphs(document, *_not_body(captions, regions))
     figures = [(c, r) for c, r in zip(captions, regions, strict=True) if c.kind == "figure"]
-    bound = bind_citations(text, [caption.number for caption, _ in figures])
+    bound = bind_citations(text, [caption for caption, _ in figures])
     candidates = _candidates(paper_id, figures, bound.citations)
     problems = [Problem(code=code, message=message, page=page) for code, message, page in document.problems]
     problems += bound.problems
@@ -365,14 +365,11 @@ def _not_body(
 
 
 def _candidates(
-    paper_id: str, figures: Sequence[tuple[Caption, Region | Problem]], citations: Mapping[str, list[Citation]]
+    paper_id: str, figures: Sequence[tuple[Caption, Region | Problem]], citations: Sequence[list[Citation]]
 ) -> list[Candidate]:
-    """Give every figure its id. A number's citations go to the first figure that bears it: they are not doubled."""
+    """Give every figure its id."""
     indices = figure_indices([caption.number for caption, _ in figures])
-    cited: set[str] = set()
-    found = []
-    for index, (caption, region) in zip(indices, figures, strict=True):
-        own = [] if caption.number in cited else citations[caption.number]
-        cited.add(caption.number)
-        found.append(Candidate(figure_id(paper_id, index), index, caption, region, tuple(own)))
-    return found
+    return [
+        Candidate(figure_id(paper_id, index), index, caption, region, tuple(own))
+        for index, (caption, region), own in zip(indices, figures, citations, strict=True)
+    ]

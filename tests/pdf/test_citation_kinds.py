@@ -1,9 +1,11 @@
 """What citing paragraphs do with their figures, against labels that a person gave to paragraphs of real papers.
 
 ``data/citation_kinds.csv`` holds no text: a paper, a figure's printed number, the position of a paragraph among those
-that cite it, a hash of the paragraph's letters, and one of three labels. pointer: the paragraph only points at the
-figure. description: it tells what is to be seen. claim: it compares, tells a direction or another finding that can be
-checked in the figure (comparison and trend of the records). The labels were given before the rules' answers were seen.
+that cite it, a hash of the paragraph's letters, and one of four labels. pointer: the paragraph only points at the
+figure, and names what it shows no further than a title would. description: it tells what is to be seen. claim: it
+compares, tells a direction or another finding that can be checked in the figure (comparison and trend of the records).
+negative: what it tells by the figure is that something is not so: no effect, no difference, no support. The labels were
+given before the rules' answers were seen.
 The rules were then tuned on the papers of one half, by a hash of their ids; the other half tells what they are worth.
 """
 
@@ -22,9 +24,9 @@ import pytest
 from sklearn.metrics import accuracy_score, cohen_kappa_score, precision_score, recall_score
 
 from scifigqual_bench.pdf import extract
-from scifigqual_bench.records import Citation
+from scifigqual_bench.pdf.citations import bind_citations
 
-LABELS = ("pointer", "description", "claim")
+LABELS = ("pointer", "description", "claim", "negative")
 SAMPLE = Path(__file__).parent / "data" / "citation_kinds.csv"
 
 
@@ -63,34 +65,34 @@ def read_sample() -> list[Label]:
 
 def test_the_sample_holds_enough_paragraphs_of_all_kinds_and_no_text():
     rows = read_sample()
-    assert len({(row.paper_id, row.text_hash) for row in rows}) == len(rows) >= 150
+    assert len({(row.paper_id, row.text_hash) for row in rows}) == len(rows) >= 230
     assert len({row.paper_id for row in rows}) >= 25
     assert {row.label for row in rows} == set(LABELS)
     assert all(len(row.text_hash) == 12 and row.number.isalnum() for row in rows)
-    assert min(sum(row.tuned for row in rows), sum(not row.tuned for row in rows)) >= 70
+    assert min(sum(row.tuned for row in rows), sum(not row.tuned for row in rows)) >= 100
 
 
 @pytest.fixture(scope="module")
-def citations(shared: Path) -> dict[tuple[str, str], Sequence[Citation]]:
-    """Every citation of the sampled papers by paper and figure; no figure is rendered."""
+def kinds(shared: Path) -> dict[tuple[str, str, str], str]:
+    """What every paragraph of the sampled papers does, by paper, figure and hash; no figure is rendered."""
     found = {}
     with mock.patch.object(extract, "render_region", side_effect=RuntimeError("not rendered")):
         for paper_id in sorted({row.paper_id for row in read_sample()}):
             analysis = extract.analyse_paper(shared / "papers" / "pdfs" / f"{paper_id}.pdf", paper_id)
-            for candidate in analysis.candidates:
-                found.setdefault((paper_id, candidate.caption.number), candidate.citations)
+            captions = [candidate.caption for candidate in analysis.candidates]
+            for paragraph in analysis.paragraphs:
+                # one by one, so that they are not merged
+                for caption, cited in zip(captions, bind_citations([paragraph], captions).citations, strict=True):
+                    for citation in cited:
+                        found[paper_id, caption.number, text_hash(citation.text)] = citation.kind
     return found
 
 
 @pytest.fixture(scope="module")
-def pairs(citations) -> list[Pair]:
+def pairs(kinds) -> list[Pair]:
     """The sampled paragraphs that are still read as they were when they were labelled."""
-    found = []
-    for row in read_sample():
-        same = [c for c in citations.get((row.paper_id, row.number), ()) if text_hash(c.text) == row.text_hash]
-        if same:
-            found.append(Pair(row, "claim" if same[0].kind in ("comparison", "trend") else same[0].kind))
-    return found
+    rows = [(row, kinds.get((row.paper_id, row.number, row.text_hash))) for row in read_sample()]
+    return [Pair(row, "claim" if kind in ("comparison", "trend") else kind) for row, kind in rows if kind]
 
 
 @pytest.mark.slow
@@ -98,7 +100,7 @@ def pairs(citations) -> list[Pair]:
 def test_the_labelled_paragraphs_are_still_read_as_they_were(pairs):
     """A paragraph that is cut or joined in another way is told, and must be labelled anew."""
     shifted = [row[:3] for row in set(read_sample()) - {pair.row for pair in pairs}]
-    assert len(pairs) >= 150, f"{len(shifted)} labelled paragraphs have changed: {sorted(shifted)}"
+    assert len(pairs) >= 220, f"{len(shifted)} labelled paragraphs have changed: {sorted(shifted)}"
 
 
 def levels(pairs: Sequence[Pair]) -> dict[str, float]:
@@ -121,19 +123,21 @@ def levels(pairs: Sequence[Pair]) -> dict[str, float]:
         (
             False,
             {
-                "accuracy": 0.66,
+                "accuracy": 0.64,
                 "kappa": 0.44,
-                **{"precision pointer": 0.5, "precision description": 0.65, "precision claim": 0.68},
-                **{"recall pointer": 0.3, "recall description": 0.73, "recall claim": 0.7},
+                **{"precision pointer": 0.55, "precision description": 0.63, "precision claim": 0.65},
+                **{"recall pointer": 0.33, "recall description": 0.73, "recall claim": 0.65},
+                **{"precision negative": 0.6, "recall negative": 0.7},
             },
         ),
         (
             True,
             {
                 "accuracy": 0.84,
-                "kappa": 0.72,
-                **{"precision pointer": 0.6, "precision description": 0.9, "precision claim": 0.8},
-                **{"recall pointer": 0.6, "recall description": 0.77, "recall claim": 0.92},
+                "kappa": 0.73,
+                **{"precision pointer": 0.5, "precision description": 0.88, "precision claim": 0.84},
+                **{"recall pointer": 0.6, "recall description": 0.8, "recall claim": 0.88},
+                **{"precision negative": 0.5, "recall negative": 0.9},
             },
         ),
     ],
