@@ -37,6 +37,25 @@ def caption_body(caption: str) -> str:
     return _LABEL.sub("", re.sub(r"\*+", "", text)).strip()
 
 
+def caption_sentences(caption: str) -> list[str]:
+    """The sentences of a caption, without its label.
+
+    >>> caption_sentences("Figure 1: Model overview. The encoder is frozen.")
+    ['Model overview.', 'The encoder is frozen.']
+    """
+    body = caption_body(caption)
+    return [body[start:end].strip() for start, end in sentences(body)]
+
+
+def caption_title(caption: str) -> str:
+    """The first sentence of a caption, without its label; empty where there is none.
+
+    >>> caption_title("Figure 1: Model overview. The encoder is frozen.")
+    'Model overview.'
+    """
+    return next(iter(caption_sentences(caption)), "")
+
+
 def caption_labels(caption: str) -> list[str]:
     """The labels in a caption that open a caption of their own; more than one means that captions ran together.
 
@@ -152,8 +171,7 @@ def is_result_caption(caption: str) -> bool:
     >>> is_result_caption("Figure 2: Performance on the test set"), is_result_caption("Figure 1: Model overview")
     (True, False)
     """
-    body = caption_body(caption)
-    title = body[slice(*sentences(body)[0])] if body else ""
+    title = caption_title(caption)
     return _RESULT.search(title) is not None and _NO_RESULT.search(title) is None
 
 
@@ -210,9 +228,7 @@ def statements(caption: str) -> list[str]:
     >>> statements("Figure 1: Model overview. The encoder is frozen.")
     ['The encoder is frozen.']
     """
-    body = caption_body(caption)
-    parts = [body[start:end].strip() for start, end in sentences(body)]
-    return [part for part in parts if word_count(part) > 3 and _STATEMENT.search(part)]
+    return [part for part in caption_sentences(caption) if word_count(part) > 3 and _STATEMENT.search(part)]
 
 
 def finding_words(caption: str) -> list[str]:

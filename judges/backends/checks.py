@@ -18,6 +18,8 @@ from scifigqual_bench.records import Citation, CitationKind, ImageFeatures, Text
 from scifigqual_bench.text_rules import (
     caption_body,
     caption_labels,
+    caption_sentences,
+    caption_title,
     details,
     finding_words,
     is_result_caption,
@@ -294,12 +296,12 @@ def only_label(view: View, *, words: int) -> str | None:
     return f"the caption is a label of {count} words: {_quote(view.body)}"
 
 
-def short(view: View, *, above: int, words: int) -> str | None:
-    """A caption of more than ``above`` and at most ``words`` words without a statement."""
-    count = word_count(view.body)
-    if not view.caption or not above < count <= words or statements(view.caption):
+def vague_title(view: View, *, most: int) -> str | None:
+    """A first sentence that names at most ``most`` different things."""
+    named = content_words(caption_title(view.caption or ""))
+    if not view.caption or len(named) > most:
         return None
-    return f"the caption is a title of {count} words and explains nothing"
+    return f"the caption opens with {_quote(caption_title(view.caption))}, which names no more than {most} things"
 
 
 def merged(view: View) -> str | None:
@@ -346,6 +348,20 @@ def explains(view: View, *, least: int) -> str | None:
     """At least ``least`` sentences that say something."""
     found = _credited(view) and statements(view.caption or "")
     return f"the caption explains the figure in {len(found)} sentences" if found and len(found) >= least else None
+
+
+def full_sentence(view: View, *, least: int) -> str | None:
+    """A sentence that names at least ``least`` different things: one that can be checked against the image."""
+    parts = caption_sentences(view.caption or "") if _credited(view) else []
+    fullest = max(parts, key=lambda part: len(content_words(part)), default="")
+    count = len(content_words(fullest))
+    return f"a sentence of the caption names {count} different things: {_quote(fullest)}" if count >= least else None
+
+
+def names_much(view: View, *, least: int) -> str | None:
+    """At least ``least`` different things in the whole caption."""
+    count = len(content_words(view.body)) if _credited(view) else 0
+    return f"the caption names {count} different things" if count >= least else None
 
 
 def tells_finding(view: View) -> str | None:

@@ -81,6 +81,11 @@ def letters(*places: tuple[str, float, float]) -> dict[str, Any]:
     }
 
 
+def named(count: int) -> str:
+    """So many different words that name something."""
+    return " ".join(f"thing{number}x" for number in range(count)).capitalize()
+
+
 WORDS = ("encoder", "decoder", "attention", "gate", "memory", "query", "kernel", "lexicon", "parser")
 AXIS = [[0.0, 20.0, 40.0, 60.0]]
 
@@ -151,9 +156,9 @@ EXAMPLES: dict[str, tuple[View, list[View]]] = {
         ],
     ),
     "CC-LABEL-ONLY": (told("Figure 1: Training of the model."), [view(), told(""), view(None)]),
-    "CC-TITLE-ONLY": (
-        told("Figure 1: Training and test accuracy of the two models on the validation split."),
-        [told("Figure 1: Model."), told("Figure 1: Training and test accuracy, where the model is trained twice.")],
+    "CC-VAGUE-TITLE": (
+        told("Figure 1: The whole pipeline. Encoder and decoder are trained apart, on two corpora."),
+        [told("Figure 1: Accuracy of encoder and decoder on two corpora."), told(""), view(None)],
     ),
     "CC-MERGED": (told("Figure 6. Impact of noise. Figure 7. Impact of drift."), [view()]),
     "CC-NO-METRIC": (
@@ -169,6 +174,10 @@ EXAMPLES: dict[str, tuple[View, list[View]]] = {
         told("Figure 1: The encoder is frozen. The decoder is trained with dropout."),
         [told("Figure 1: Overview. The encoder is frozen.")],
     ),
+    "CC-FULL-SENTENCE": (told(f"Figure 1: {named(8)}."), [told(f"Figure 1: {named(7)}. And {named(7)}."), told("")]),
+    "CC-FULLER-SENTENCE": (told(f"Figure 1: {named(14)}."), [told(f"Figure 1: {named(13)}.")]),
+    "CC-NAMES-MUCH": (told(f"Figure 1: {named(10)}. {named(20)}."), [told(f"Figure 1: {named(19)}. {named(19)}.")]),
+    "CC-NAMES-MOST": (told(f"Figure 1: {named(32)}."), [told(f"Figure 1: {named(31)}."), told("")]),
     "CC-FINDING": (told("Figure 1: Our model is faster."), [view()]),
     "CC-AXIS-NOT-NAMED": (
         view("Figure 1: Training of both models.", axis_numbers=AXIS),
@@ -364,7 +373,7 @@ def test_captions_of_other_figures_get_no_credit() -> None:
     caption = "Figure 1: (a) BLEU (beam 5). (b) The decoder is trained. (c) Ours is better than both of the others."
     own = score("caption_consistency", find(view(caption, text_boxes=boxes("BLEU", "beam"))))
     other = score("caption_consistency", find(view(caption, text_boxes=boxes("Accuracy", "Epoch"))))
-    assert (own.score, other.score) == (9, 5)
+    assert (own.score, other.score) == (8, 5)
 
 
 # --- roles ----------------------------------------------------------------------------------------------------------
@@ -453,7 +462,7 @@ def test_reports_of_a_model_leave_the_rest_unknown(backend: RulesBackend) -> Non
         language=answer_record("language", ()).model_validate(LANGUAGE),
     )
     answer = json.loads(backend.generate([request])[0].text)
-    assert answer["caption_consistency"]["reason"] == "No finding: 7.48 stays."
+    assert answer["caption_consistency"]["reason"] == "No finding: 7.0 stays."
 
 
 def test_text_findings_set_severity_and_caps_and_image_findings_the_band() -> None:
@@ -619,6 +628,6 @@ def test_the_same_figure_is_judged_the_same_under_every_protocol() -> None:
 
 
 def test_priors_are_those_of_the_benchmark() -> None:
-    # Mean gold of eval1200, as the benchmark reports it.
-    assert list(PRIORS.values()) == [8.31, 8.61, 7.48, 8.27, 8.04]
+    # Mean gold of eval1200, as the benchmark reports it; CC, whose merits count, starts lower.
+    assert list(PRIORS.values()) == [8.31, 8.61, 7.0, 8.27, 8.04]
     assert list(PRIORS) == list(DIMENSION_KEYS)
