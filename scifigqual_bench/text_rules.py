@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
-from scifigqual_bench.features.overlap import content_words
+from scifigqual_bench.features.words import content_words
 from scifigqual_bench.pdf.citations import sentences
 
 # --- the caption as prose -------------------------------------------------------------------------------------------

@@ -34,8 +34,22 @@ class _Box(NamedTuple):
         return self.y + self.height
 
 
-def standing_bars(rgb: Pixels) -> int:
-    """Number of bars in the largest row of bars; 0 where there is none.
+class BarRow(NamedTuple):
+    """A row of bars on a common line.
+
+    Attributes:
+        count: Bars in it.
+        start: Left edge of the first, in pixels from the left.
+        foot: The line they stand on, in pixels from the top.
+    """
+
+    count: int
+    start: int
+    foot: int
+
+
+def row_of_bars(rgb: Pixels) -> BarRow | None:
+    """The largest row of bars; None where there is none.
 
     A row of bars: at least three filled rectangles of one flat colour each, of about the same width, side by side on a
     common line, and not all of the same height (legend keys and cells of a heat map are). Bars that touch in one
@@ -47,8 +61,8 @@ def standing_bars(rgb: Pixels) -> int:
     >>> canvas = np.full((100, 100, 3), 255, np.uint8)
     >>> for x, height in ((10, 30), (40, 60), (70, 45)):
     ...     canvas[90 - height : 90, x : x + 15] = (200, 80, 0)
-    >>> standing_bars(canvas), standing_bars(canvas[:, :60])
-    (3, 0)
+    >>> row_of_bars(canvas), row_of_bars(canvas[:, :60])
+    (BarRow(count=3, start=10, foot=90), None)
     """
     boxes = sorted(_flat_boxes(rgb), key=lambda box: (box.foot, box.x))
     tolerance = max(2, rgb.shape[0] // 200)
@@ -59,7 +73,11 @@ def standing_bars(rgb: Pixels) -> int:
         else:
             rows.append([box])
     tallest = MIN_TALLEST * rgb.shape[0]
-    return max((len(row) for row in map(_of_one_width, rows) if _is_row_of_bars(row, tallest)), default=0)
+    found = [row for row in map(_of_one_width, rows) if _is_row_of_bars(row, tallest)]
+    if not found:
+        return None
+    row = max(found, key=len)
+    return BarRow(len(row), min(box.x for box in row), row[0].foot)
 
 
 def _flat_boxes(rgb: Pixels) -> list[_Box]:

@@ -1,6 +1,7 @@
-"""Read the text in a figure, offline.
+"""Read the text in a figure from its pixels.
 
-``rapidocr`` runs the PP-OCRv6 small models that come inside its wheel; nothing is ever downloaded. ``none`` reads
+``rapidocr`` runs, offline, the PP-OCRv6 small models that come inside its wheel; nothing is ever downloaded.
+``paddleocr`` runs the pipelines of PaddleOCR on models or a server of the user's (:mod:`.paddle`). ``none`` reads
 nothing, for machines without an OCR engine: features then say ``ocr_engine="none"``.
 """
 
@@ -10,6 +11,7 @@ import importlib.metadata
 import importlib.util
 import math
 import os
+from collections.abc import Mapping
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -20,13 +22,17 @@ from scifigqual_bench.features._opencv import cv2
 from scifigqual_bench.features.vision import Pixels
 from scifigqual_bench.records import TextBox
 
-READ_AREA = 1.6e6
+READ_AREA = 1.4e6
 """Pixels to which an image is scaled before text is looked for. An area, not a side: a wide strip keeps its letters."""
 MAX_ENLARGEMENT = 2.0
 TALL = 1.5
-"""Height over width from which the engine turns a piece of text before reading it."""
+"""Height over width from which a piece of text is taken to run upwards and is turned before it is read."""
+DOUBTFUL = 0.7
+"""Confidence under which a turned piece is read the other way up as well."""
+MIN_CONFIDENCE = 0.5
+"""Confidence under which nothing was read."""
 
-EngineName = Literal["rapidocr", "none"]
+EngineName = Literal["rapidocr", "paddleocr", "none"]
 
 
 class OcrEngine(Protocol):
@@ -56,21 +62,23 @@ class NoOcr:
 class RapidOcr:
     """PP-OCRv6 (small) by rapidocr and onnxruntime, on the CPU.
 
+    The image is scaled once, text is looked for, and each piece of it is read at its own width. Pieces are not read
+    in batches: on a CPU that gains nothing over what the padding costs, and the result would depend on what else is
+    in the batch. No classifier looks which way up a piece is: what is tall is taken to run upwards, and where it can't
+    be read so, downwards. ``benchmarks/features.py`` measures what that gains.
+
     Same image, same machine: same result. The models load at the first image.
 
     Args:
-        threads: CPU threads of onnxruntime, at least 1; more than the machine has are not used.
+        threads: CPU threads of onnxruntime, at least 1; more than the machine has are not used. To read many figures,
+            one thread in each of several processes is faster than several threads in one.
 
     Raises:
         ImportError: rapidocr or onnxruntime is missing, or lacks its models; names the remedy.
         ValueError: ``threads`` is below 1.
     """
 
-    models = {
-        "Det": "PP-OCRv6_det_small.onnx",
-        "Rec": "PP-OCRv6_rec_small.onnx",
-        "Cls": "ch_ppocr_mobile_v2.0_cls_mobile.onnx",
-    }
+    models = {"Det": "PP-OCRv6_det_small.onnx", "Rec": "PP-OCRv6_rec_small.onnx"}
 
     def __init__(self, threads: int = 1):
         if threads < 1:
@@ -100,12 +108,18 @@ class RapidOcr:
         return RapidOCR(
             params={
                 "Global.log_level": "error",
-                # the image is scaled once, in read(); padding would blow a strip of 5 x 900 pixels up to 7 megapixels
+                # images are scaled in read(); padding would blow a strip of 5 x 900 pixels up to 7 megapixels
                 "Global.use_preprocess_img": False,
                 "Global.use_vertical_padding": False,
+                "Global.use_cls": False,
+                "Global.use_rec": False,
                 "Det.limit_type": "max",
                 "Det.limit_side_len": 1_000_000,
+                # a piece is padded to no more than its own width
+                "Rec.rec_img_shape": [3, 48, 32],
+                "Rec.rec_batch_num": 1,
                 "EngineConfig.onnxruntime.intra_op_num_threads": self._threads,
+                "EngineConfig.onnxruntime.enable_cpu_mem_arena": True,
                 # an explicit path is read as it is: no checksum, no download
                 **{f"{part}.model_path": str(path) for part, path in self._paths.items()},
             }
@@ -113,24 +127,62 @@ class RapidOcr:
 
     def read(self, rgb: Pixels) -> list[TextBox]:
         """Pieces of text (words or lines) with corners in the pixels of ``rgb``, rounded to one decimal."""
-        height, width = rgb.shape[:2]
-        scale = min(MAX_ENLARGEMENT, math.sqrt(READ_AREA / (width * height)))
-        size = (max(1, round(width * scale)), max(1, round(height * scale)))
-        scaled = cv2.resize(rgb, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC)
-        found = self._engine(cv2.cvtColor(scaled, cv2.COLOR_RGB2BGR))
+        scaled = _scaled(cv2.cvtColor(rgb, cv2.COLOR_RGB2BGR))
+        found = self._engine(scaled)
         if found.boxes is None:
             return []
-        limits = np.array([width, height])
-        back = limits / np.array(size)
+        limits = np.array([rgb.shape[1], rgb.shape[0]])
+        back = limits / (scaled.shape[1], scaled.shape[0])
+        pieces = self._read_pieces([_cut(scaled, corners) for corners in found.boxes])
         return [
             _text_box(text, confidence, np.clip(corners * back, 0, limits))
-            for text, confidence, corners in zip(found.txts, found.scores, found.boxes, strict=True)
+            for (text, confidence), corners in zip(pieces, found.boxes, strict=True)
+            if confidence >= MIN_CONFIDENCE and text.strip()
         ]
+
+    def _read_pieces(self, cuts: list[np.ndarray]) -> list[tuple[str, float]]:
+        """Text and confidence of each piece; a tall one is turned."""
+        tall = [cut.shape[0] >= TALL * cut.shape[1] for cut in cuts]
+        upright = [np.rot90(cut, -1) if turned else cut for cut, turned in zip(cuts, tall, strict=True)]
+        read = self._recognised(upright)
+        doubtful = [k for k, turned in enumerate(tall) if turned and read[k][1] < DOUBTFUL]
+        for k, other in zip(doubtful, self._recognised([np.rot90(upright[k], 2) for k in doubtful]), strict=True):
+            read[k] = max(read[k], other, key=lambda piece: piece[1])
+        return read
+
+    def _recognised(self, cuts: list[np.ndarray]) -> list[tuple[str, float]]:
+        if not cuts:
+            return []
+        found = self._engine.recognize_txt(cuts)
+        return list(zip(found.txts, map(float, found.scores), strict=True))
+
+
+def _scaled(image: np.ndarray) -> np.ndarray:
+    """An image of :data:`READ_AREA`, enlarged at most :data:`MAX_ENLARGEMENT` times."""
+    height, width = image.shape[:2]
+    scale = min(MAX_ENLARGEMENT, math.sqrt(READ_AREA / (width * height)))
+    size = (max(1, round(width * scale)), max(1, round(height * scale)))
+    return cv2.resize(image, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC)
+
+
+def _cut(image: np.ndarray, corners: np.ndarray) -> np.ndarray:
+    """The part of an image between four corners, clockwise from the top left, made level."""
+    width, height = _sides(corners)
+    size = max(2, int(width)), max(2, int(height))
+    target = np.array([[0, 0], [size[0], 0], size, [0, size[1]]], np.float32)
+    turn = cv2.getPerspectiveTransform(corners.astype(np.float32), target)
+    return cv2.warpPerspective(image, turn, size, borderMode=cv2.BORDER_REPLICATE, flags=cv2.INTER_CUBIC)
+
+
+def _sides(corners: np.ndarray) -> tuple[float, float]:
+    """Width and height between four corners, the longer of each pair of sides."""
+    steps = np.linalg.norm(corners - np.roll(corners, -1, axis=0), axis=1)
+    return max(steps[0], steps[2]), max(steps[1], steps[3])
 
 
 def _text_box(text: str, confidence: float, corners: np.ndarray) -> TextBox:
     """A record from four corners, clockwise from the top left."""
-    across, down = np.linalg.norm(corners[1] - corners[0]), np.linalg.norm(corners[3] - corners[0])
+    across, down = _sides(corners)
     return TextBox(
         text=text,
         confidence=min(1.0, round(float(confidence), 4)),
@@ -141,18 +193,33 @@ def _text_box(text: str, confidence: float, corners: np.ndarray) -> TextBox:
 
 
 @cache
-def ocr_engine(name: EngineName, threads: int = 1) -> OcrEngine:
-    """The engine of that name, built once per process.
+def _engine(name: EngineName, threads: int, options: tuple[tuple[str, Any], ...]) -> OcrEngine:
+    if name == "paddleocr":
+        from scifigqual_bench.features.paddle import paddle_engine
 
-    Raises:
-        ImportError: The engine's packages are missing; names the remedy.
-        ValueError: Unknown name.
-
-    >>> ocr_engine("none").name
-    'none'
-    """
+        return paddle_engine(dict(options), threads=threads)
+    if options:
+        raise ValueError(f"the OCR engine {name} takes no options; given: {', '.join(key for key, _ in options)}")
     if name == "rapidocr":
         return RapidOcr(threads)
     if name == "none":
         return NoOcr()
-    raise ValueError(f"unknown OCR engine {name!r}: choose rapidocr or none")
+    raise ValueError(f"unknown OCR engine {name!r}: choose rapidocr, paddleocr or none")
+
+
+def ocr_engine(name: EngineName, threads: int = 1, options: Mapping[str, Any] | None = None) -> OcrEngine:
+    """The engine of that name, built once per process for the same arguments.
+
+    Args:
+        name: ``"rapidocr"``, ``"paddleocr"`` or ``"none"``.
+        threads: CPU threads of the engine.
+        options: Of ``paddleocr`` alone, see :func:`scifigqual_bench.features.paddle.paddle_engine`.
+
+    Raises:
+        ImportError: The engine's packages or models are missing; names the remedy.
+        ValueError: Unknown name, or options that the engine does not take.
+
+    >>> ocr_engine("none").name
+    'none'
+    """
+    return _engine(name, threads, tuple(sorted((options or {}).items())))

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from scifigqual_bench.features.bars import standing_bars
+from scifigqual_bench.features.bars import row_of_bars
 from scifigqual_bench.features.vision import Pixels
 
 HEIGHTS = (62.0, 71.0, 66.0, 80.0)
@@ -41,12 +41,12 @@ def grouped(ax: Axes) -> None:
 
 @pytest.mark.parametrize("dpi", [72, 150, 300])
 def test_bars_are_counted(dpi: int) -> None:
-    assert standing_bars(drawn(lambda ax: ax.bar(range(4), HEIGHTS), dpi)) == 4
+    assert row_of_bars(drawn(lambda ax: ax.bar(range(4), HEIGHTS), dpi)).count == 4
 
 
 @pytest.mark.parametrize("dpi", [100, 150, 300])
 def test_groups_error_bars_outlines_and_grid_lines_do_not_hide_bars(dpi: int) -> None:
-    assert standing_bars(drawn(grouped, dpi)) == 8
+    assert row_of_bars(drawn(grouped, dpi)).count == 8
 
 
 @pytest.mark.parametrize(
@@ -64,10 +64,10 @@ def test_groups_error_bars_outlines_and_grid_lines_do_not_hide_bars(dpi: int) ->
     ids=["lines", "heat map", "squares", "lying bars", "two bars", "equal bars", "letters", "legend"],
 )
 def test_what_is_no_row_of_bars(draw: Callable[[Axes], object]) -> None:
-    assert standing_bars(drawn(draw)) == 0
+    assert row_of_bars(drawn(draw)) is None
 
 
 def test_any_image_is_taken() -> None:
     noise = np.random.default_rng(1).integers(0, 256, (80, 120, 3), dtype=np.uint8)
     for image in (noise, noise[:1], noise[:, :1], np.zeros((50, 50, 3), np.uint8)):
-        assert standing_bars(image) == 0
+        assert row_of_bars(image) is None

@@ -100,7 +100,7 @@ def test_missing_models_are_named_not_downloaded(monkeypatch):
 
 
 def test_wrong_arguments():
-    with pytest.raises(ValueError, match="unknown OCR engine 'tesseract': choose rapidocr or none"):
+    with pytest.raises(ValueError, match="unknown OCR engine 'tesseract': choose rapidocr, paddleocr or none"):
         ocr.ocr_engine("tesseract")
     with pytest.raises(ValueError, match="at least 1"):
         ocr.RapidOcr(threads=0)

@@ -7,6 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from scifigqual_bench.features import text as T
+from scifigqual_bench.features.axes import axis_numbers, readings
 from scifigqual_bench.records import TextBox
 
 WIDTH, HEIGHT = 1000, 600
@@ -34,7 +35,7 @@ def test_the_order_of_boxes_changes_nothing(found, rng: random.Random):
     rng.shuffle(shuffled)
     assert T.reading_order(shuffled) == T.reading_order(found)
     assert T.panel_letters(shuffled, WIDTH, HEIGHT) == T.panel_letters(found, WIDTH, HEIGHT)
-    assert T.axis_numbers(shuffled) == T.axis_numbers(found)
+    assert axis_numbers(shuffled) == axis_numbers(found)
     assert T.font_sizes_pt(shuffled, 0.24) == T.font_sizes_pt(found, 0.24)
 
 
@@ -127,12 +128,12 @@ class TestReadings:
         ],
     )
     def test_labels(self, text, values):
-        assert T.readings(text) == pytest.approx(values)
+        assert readings(text) == pytest.approx(values)
 
     @given(st.floats(-1e6, 1e6).map(lambda value: round(value, 3)))
     def test_printed_numbers_come_back(self, value):
-        assert T.readings(f"{value:.3f}") == [value]
-        assert T.readings(f"{value:,.3f}".replace("-", "−")) == [value]
+        assert readings(f"{value:.3f}") == [value]
+        assert readings(f"{value:,.3f}".replace("-", "−")) == [value]
 
 
 def axis(labels, right=100, bottom=500, spacing=60):
@@ -156,14 +157,14 @@ class TestAxisNumbers:
         ],
     )
     def test_one_axis(self, labels, values):
-        assert T.axis_numbers(axis(labels)) == [pytest.approx(values)]
+        assert axis_numbers(axis(labels)) == [pytest.approx(values)]
 
     def test_a_misread_label_is_left_out(self):
-        assert T.axis_numbers(axis(["0.0", "0.2", "04", "0.6", "0.8"])) == [[0, 0.2, 0.6, 0.8]]
+        assert axis_numbers(axis(["0.0", "0.2", "04", "0.6", "0.8"])) == [[0, 0.2, 0.6, 0.8]]
 
     def test_a_missing_label_leaves_a_gap(self):
         found = axis(["0", "10", "20", "30", "40"])
-        assert T.axis_numbers(found[:2] + found[3:]) == [[0, 10, 30, 40]]
+        assert axis_numbers(found[:2] + found[3:]) == [[0, 10, 30, 40]]
 
     @pytest.mark.parametrize(
         "labels",
@@ -177,16 +178,16 @@ class TestAxisNumbers:
         ],
     )
     def test_other_columns_are_no_axis(self, labels):
-        assert T.axis_numbers(axis(labels)) == []
+        assert axis_numbers(axis(labels)) == []
 
     def test_numbers_beside_each_other_are_no_axis(self):
-        assert T.axis_numbers([tick(str(i), 100 + 80 * i, 500) for i in range(6)]) == []
+        assert axis_numbers([tick(str(i), 100 + 80 * i, 500) for i in range(6)]) == []
 
     @pytest.mark.parametrize("seed", range(5))
     def test_the_labels_of_a_scatter_plot_are_no_axis(self, seed):
         rng = random.Random(seed)
         cloud = [at(str(rng.randrange(10)), rng.uniform(0, 980), rng.uniform(0, 580)) for _ in range(50)]
-        assert T.axis_numbers(cloud) == []
+        assert axis_numbers(cloud) == []
 
     def test_the_cells_of_a_heat_map_are_hardly_ever_an_axis(self):
         found = 0
@@ -194,7 +195,7 @@ class TestAxisNumbers:
             rng = random.Random(seed)
             cells = [tick(f"{rng.random():.2f}", 200 + 80 * i, 50 + 40 * j) for i in range(10) for j in range(12)]
             rows = [tick(str(j), 120, 50 + 40 * j) for j in range(12)]
-            axes = T.axis_numbers(cells + rows)
+            axes = axis_numbers(cells + rows)
             assert list(range(11, -1, -1)) in axes
             found += len(axes) - 1
         assert found <= 4
@@ -205,20 +206,20 @@ class TestAxisNumbers:
             *axis(["0", "10", "20"], right=100, bottom=550),
             *axis(["0.0", "0.5", "1.0"], right=100, bottom=250),
         ]
-        assert T.axis_numbers(grid) == [[0, 0.5, 1], [0, 1, 2], [0, 10, 20]]
+        assert axis_numbers(grid) == [[0, 0.5, 1], [0, 1, 2], [0, 10, 20]]
 
     def test_stacked_panels_with_one_scale_stay_apart(self):
         stack = [*axis(["-10", "0", "10"], bottom=200), *axis(["-10", "0", "10"], bottom=500)]
-        assert T.axis_numbers(stack) == [[-10, 0, 10], [-10, 0, 10]]
+        assert axis_numbers(stack) == [[-10, 0, 10], [-10, 0, 10]]
 
     def test_the_right_hand_axis_is_left_out(self):
         right = [at(label, 800, 490 - 60 * i) for i, label in enumerate(["0", "50", "100", "150"])]
-        assert T.axis_numbers([*axis(["0", "1", "2", "3"]), *right]) == [[0, 1, 2, 3]]
+        assert axis_numbers([*axis(["0", "1", "2", "3"]), *right]) == [[0, 1, 2, 3]]
 
     def test_turned_labels(self):
         labels = ["-10", "-5", "0", "5"]
         turned = [at(text, 80, 400 - 100 * i, 20, 15 * len(text), rotated=True) for i, text in enumerate(labels)]
-        assert T.axis_numbers(turned) == [[-10, -5, 0, 5]]
+        assert axis_numbers(turned) == [[-10, -5, 0, 5]]
 
     @given(
         start=st.integers(-50, 50),
@@ -237,4 +238,4 @@ class TestAxisNumbers:
             values, labels = values[::-1], labels[::-1]
         assume(values != list(range(count, 0, -1)))
         found = [tick(label, 100, 500 - 50 * i + jitter[i]) for i, label in enumerate(labels)]
-        assert T.axis_numbers(found) == [pytest.approx(values)]
+        assert axis_numbers(found) == [pytest.approx(values)]

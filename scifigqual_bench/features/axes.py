@@ -1,0 +1,413 @@
+"""The numbered axes of a figure, told from its text: tick labels, their scale, titles, units, plots (SPEC 9).
+
+All functions are pure and don't depend on the order in which the boxes come.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from scifigqual_bench.features.text import (
+    marked_letters,
+    middle,
+    order_key,
+    plain,
+    reading_order,
+    text_height,
+)
+from scifigqual_bench.records import Axis, TextBox
+
+MIN_TICKS = 3
+TICK_TOLERANCE = 0.25
+"""How far a tick label may lie from its place on the scale, in text heights."""
+REACH = 4
+"""How many labels further down a label may find its partner that defines the scale: three in between may be wrong."""
+ALIGNMENT_TOLERANCE = 0.6
+"""How far the edges of tick labels of one axis may lie apart, in text heights."""
+MAX_NUMBERS = 600
+"""Numbers in one figure from which they are the cells of tables and maps, and no axis is looked for."""
+TITLE_REACH = 4.0
+"""How far from its labels the title of an axis stands at most, in text heights."""
+CORNER_REACH = 5.0
+"""How far the left and the bottom labels of one plot stand apart at most, in text heights."""
+
+_PLAIN_NUMBER = re.compile(
+    r"(?P<sign>[+-]?)\s?"
+    r"(?P<digits>\d{1,3}(?:,\d{3}){1,3}(?:\.\d{1,9})?|\d{1,12}(?:\.\d{0,9})?|\.\d{1,9})"
+    r"(?:e(?P<exponent>[+-]?\d{1,2}))?\s?"
+    r"(?P<suffix>%|[kKMBG])?"
+)
+_POWER_OF_TEN = re.compile(r"10\s?\^?\s?(?P<exponent>[+-]?\d{1,2}|°)")
+_SUFFIXES = {"": 1.0, "%": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "G": 1e9}
+
+_UNITS = (
+    r"%|[fpnuµμmkMGT]?s|secs?|seconds?|mins?|minutes?|hrs?|hours?|h|days?|months?|years?|[kKMGT]i?B|[bB]ytes?|bits?|bps|"
+    r"[fpnuµμmck]?m|km|inch(?:es)?|pts?|px|pixels?|[kKMG]?Hz|[mkMG]?W|[mkµμ]?[VA]|[kmµμ]?g|°\s?[CF]?|K|[kMG]?Pa|[kmM]?eV|"
+    r"[kM]?J|dB|rad|deg(?:rees)?|m/s|km/h|mol|[mµμn]?[ML]|[kMG]?Ω|a\.u\.|ppm|[kMGT]?FLOPs?|[kMG]?tokens?|epochs?|steps?|"
+    r"iterations?|x|×"
+)
+_UNIT = re.compile(
+    rf"(?:^|\s)[(\[]\s*(?:in\s+)?(?P<bracketed>(?:{_UNITS})(?:\s?[/·^]\s?[\w^-]+)?)\s*[)\]]|[/,]\s(?P<open>{_UNITS})$"
+)
+
+
+def readings(text: str) -> list[float]:
+    """The numbers that a tick label may stand for; none when it is no number.
+
+    Understands signs (any dash), decimals, thousands commas, ``%`` (kept as printed), ``k``, ``M``, ``B``, ``1e-3``
+    and powers of ten. A lost superscript leaves two readings, and a lone O may be a zero: the other labels of the axis
+    decide.
+
+    >>> readings("−20"), readings("1,500"), readings("2.5k"), readings("75%")
+    ([-20.0], [1500.0], [2500.0], [75.0])
+    >>> readings("101"), readings("10⁻³"), readings("10^2"), readings("K = 5")
+    ([101.0, 10.0], [0.001], [100.0], [])
+    """
+    text = plain(text)
+    values = []
+    if match := _PLAIN_NUMBER.fullmatch(text):
+        digits = match["digits"].replace(",", "")
+        values.append(float(f"{match['sign']}{digits}e{match['exponent'] or 0}") * _SUFFIXES[match["suffix"] or ""])
+    if match := _POWER_OF_TEN.fullmatch(text):
+        values.append(10.0 ** int(match["exponent"].replace("°", "0")))
+    if text in ("O", "o"):
+        values.append(0.0)
+    return values
+
+
+# --- tick labels ----------------------------------------------------------------------------------------------------
+
+Side = Literal["left", "bottom"]
+ScaleName = Literal["linear", "logarithmic"]
+
+
+@dataclass(frozen=True)
+class TickLabels:
+    """The labels of one axis and their numbers, upwards or from the left."""
+
+    side: Side
+    labels: tuple[TextBox, ...]
+    numbers: tuple[float, ...]
+    scale: ScaleName
+
+    @property
+    def area(self) -> TextBox:
+        """A box around the labels."""
+        return _around(self.labels)
+
+    @property
+    def height(self) -> float:
+        """Text height of most labels, in pixels."""
+        return statistics.median(text_height(box) for box in self.labels)
+
+    def value_at(self, position: float) -> float:
+        """The number at a place along the axis, in pixels from the image's top or left, by the line through all."""
+        along = [middle(box)[1 if self.side == "left" else 0] for box in self.labels]
+        values = np.array(self.numbers) if self.scale == "linear" else np.log10(self.numbers)
+        slope, start = np.polyfit(along, values, 1)
+        value = float(slope * position + start)
+        return value if self.scale == "linear" else 10.0**value
+
+
+def axis_numbers(boxes: Sequence[TextBox]) -> list[list[float]]:
+    """Numbers along left axes, from bottom to top, one list an axis, axes in reading order; see :func:`left_axes`."""
+    return [list(axis.numbers) for axis in left_axes(boxes)]
+
+
+def left_axes(boxes: Sequence[TextBox]) -> list[TickLabels]:
+    """Tick labels of vertical axes, in reading order.
+
+    At least three numbers are taken for an axis when their right edges are aligned, their steps are multiples of one
+    step, and their heights lie on a linear or a logarithmic scale, provided that two thirds of the numbers above and
+    below them belong to axes, too. That holds for tick labels and hardly for other numbers: among 40 heat maps of 120
+    random numbers it found 3 axes. A label that was misread falls off the scale and is left out. Columns that are
+    better aligned at their left edges stand right of a plot area and are left out, and so is 1, 2, 3 counted
+    downwards: rows of a table.
+
+    A right-hand axis whose labels are all of one width can't be told from a left-hand one. An axis with fewer than
+    three labels is not reported.
+    """
+    axes = []
+    for ticks, scale in _axes_down(boxes):
+        labels, numbers = zip(*reversed(ticks), strict=True)
+        rows_of_a_table = list(numbers) == list(range(len(numbers), 0, -1))
+        if not (rows_of_a_table or _left_aligned(labels)):
+            axes.append(TickLabels("left", labels, numbers, scale))
+    return _in_reading_order(axes)
+
+
+def bottom_axes(boxes: Sequence[TextBox]) -> list[TickLabels]:
+    """Tick labels of horizontal axes, in reading order: :func:`left_axes` on the figure turned over its diagonal.
+
+    Labels above a plot area can't be told from those below another.
+    """
+    return _in_reading_order(
+        [
+            TickLabels("bottom", tuple(_flipped(box) for box, _ in ticks), tuple(value for _, value in ticks), scale)
+            for ticks, scale in _axes_down([_flipped(box) for box in boxes])
+        ]
+    )
+
+
+def _flipped(box: TextBox) -> TextBox:
+    """A box with its axes exchanged; twice, and it is the box again."""
+    x0, y0, x1, y1 = box.bbox
+    return box.model_copy(update={"bbox": [y0, x0, y1, x1], "rotated": not box.rotated})
+
+
+def _in_reading_order(axes: Sequence[TickLabels]) -> list[TickLabels]:
+    areas = [axis.area for axis in axes]
+    return [axis for area in reading_order(areas) for axis, other in zip(axes, areas, strict=True) if other is area]
+
+
+Number = tuple[TextBox, list[float]]
+"""A box and the numbers that it may stand for."""
+Tick = tuple[TextBox, float]
+"""A box and the number that it stands for."""
+Scale = Callable[[float], float | None]
+
+
+def _axes_down(boxes: Sequence[TextBox]) -> list[tuple[list[Tick], ScaleName]]:
+    """Columns of numbers that are an axis each, their ticks from top to bottom."""
+    rest = [(box, values) for box in sorted(boxes, key=order_key) if (values := readings(box.text))]
+    if len(rest) > MAX_NUMBERS:
+        return []
+    found: list[tuple[list[Tick], ScaleName]] = []
+    while (best := _best_scale(rest)) is not None:
+        taken = {id(box) for box, _ in best[0]}
+        rest = [entry for entry in rest if id(entry[0]) not in taken]
+        found.append(best)
+    members = [box for ticks, _ in found for box, _ in ticks]
+    axes = []
+    for ticks, scale in found:
+        area = _around([box for box, _ in ticks])
+        strays = sum(_above_or_below(box, area) for box, _ in rest)
+        if 2 * strays <= sum(_above_or_below(box, area) for box in members):
+            axes.append((ticks, scale))
+    return axes
+
+
+def _best_scale(numbers: Sequence[Number]) -> tuple[list[Tick], ScaleName] | None:
+    """The largest set of numbers that are one axis, from top to bottom, and its scale; None when there is none.
+
+    Any two numbers define a linear and, when positive, a logarithmic scale; the others lie on it or not.
+    """
+    best: tuple[list[Tick], ScaleName] | None = None
+    best_rank = (0, 0.0, 0.0)
+    for first, values in numbers:
+        column = [(box, readings) for box, readings in numbers if _right_aligned(box, first)]
+        below = [(box, readings) for box, readings in column if middle(box)[1] > middle(first)[1]]
+        for second, others in below[:REACH]:
+            for low, high, (name, scale) in itertools.product(values, others, _SCALES.items()):
+                ticks, error = _on_scale(column, scale, (first, low), (second, high))
+                if len(ticks) < MIN_TICKS or not _regular([value for _, value in ticks], scale):
+                    continue
+                # most ticks first; then the axis that is compact, then the better fit
+                extent = middle(ticks[-1][0])[1] - middle(ticks[0][0])[1]
+                rank = (-len(ticks), round(extent), error)
+                if rank < best_rank:
+                    best, best_rank = (ticks, name), rank
+    return best
+
+
+def _on_scale(column: Sequence[Number], scale: Scale, first: Tick, second: Tick) -> tuple[list[Tick], float]:
+    """The numbers on the scale through two of them, each value once, and how far they miss it in all, in pixels."""
+    start, end = scale(first[1]), scale(second[1])
+    if start is None or end is None or start == end:
+        return [], 0.0
+    y_start, y_end = middle(first[0])[1], middle(second[0])[1]
+    slope = (y_end - y_start) / (end - start)
+    ticks: list[Tick] = []
+    total = 0.0
+    for box, values in column:
+        misses = [
+            (abs(y_start + slope * (place - start) - middle(box)[1]), value)
+            for value in values
+            if (place := scale(value)) is not None
+        ]
+        miss, value = min(misses, default=(math.inf, 0.0))
+        if miss <= TICK_TOLERANCE * text_height(box) and all(value != other for _, other in ticks):
+            ticks.append((box, value))
+            total += miss
+    return ticks, total
+
+
+def _above_or_below(box: TextBox, area: TextBox) -> bool:
+    """Whether a box overlaps the vertical strip of an area, anywhere between top and bottom of the image."""
+    return box.bbox[0] < area.bbox[2] and area.bbox[0] < box.bbox[2]
+
+
+def _right_aligned(box: TextBox, other: TextBox) -> bool:
+    return abs(box.bbox[2] - other.bbox[2]) <= ALIGNMENT_TOLERANCE * text_height(other)
+
+
+def _regular(values: Sequence[float], scale: Scale) -> bool:
+    """Whether the steps between neighbours are whole multiples of the smallest, give or take rounded labels.
+
+    Three numbers do that by chance often enough: with those the smallest step (ratio, on a logarithmic scale) must be
+    round as well, such as 0.2, 25 or 10.
+    """
+    places = [scale(value) for value in values]
+    steps = [abs(b - a) for a, b in itertools.pairwise(places)]
+    smallest = min(steps)
+    if any(abs(step / smallest - round(step / smallest)) > 0.05 for step in steps):
+        return False
+    if len(values) > MIN_TICKS:
+        return True
+    unit = smallest if scale is _linear else 10**smallest
+    halves = 2 * unit / 10 ** math.floor(math.log10(unit))
+    return abs(halves - round(halves)) < 0.01
+
+
+def _linear(value: float) -> float | None:
+    return value
+
+
+def _logarithmic(value: float) -> float | None:
+    return math.log10(value) if value > 0 else None
+
+
+_SCALES: dict[ScaleName, Scale] = {"linear": _linear, "logarithmic": _logarithmic}
+
+
+def _left_aligned(labels: Sequence[TextBox]) -> bool:
+    """Whether labels of different widths share their left edges rather than their right ones."""
+    left, right = (max(edges) - min(edges) for edges in ([box.bbox[side] for box in labels] for side in (0, 2)))
+    return right - left > 0.25 * statistics.median(text_height(box) for box in labels)
+
+
+def _around(boxes: Sequence[TextBox]) -> TextBox:
+    """One box around several."""
+    x0, y0, x1, y1 = zip(*(box.bbox for box in boxes), strict=True)
+    return TextBox(text="", confidence=1.0, bbox=[min(x0), min(y0), max(x1), max(y1)])
+
+
+# --- plots ----------------------------------------------------------------------------------------------------------
+
+
+def plot_axes(
+    left: Sequence[TickLabels], bottom: Sequence[TickLabels], boxes: Sequence[TextBox], letters: Sequence[str] = ()
+) -> list[Axis]:
+    """Axes with their titles and units, plot by plot in reading order, the left axis of a plot before the bottom one.
+
+    A left and a bottom axis are of one plot where their labels meet at its lower left corner. Plots that share the
+    labels of a neighbour have one axis, or none.
+
+    Args:
+        left: From :func:`left_axes`.
+        bottom: From :func:`bottom_axes`.
+        boxes: All text of the figure, for the titles.
+        letters: Panel letters in reading order; given to the plots where there are as many.
+    """
+    partners = _partners(left, bottom)
+    plots = [(axis, partners.get(k)) for k, axis in enumerate(left)]
+    plots += [(None, axis) for axis in bottom if all(axis is not other for other in partners.values())]
+    corners = [_around([axis.area for axis in plot if axis is not None]) for plot in plots]
+    order = {id(area): k for k, area in enumerate(reading_order(corners))}
+    plots = [plot for plot, area in sorted(zip(plots, corners, strict=True), key=lambda pair: order[id(pair[1])])]
+    lettered = list(letters) if len(letters) == len(plots) else [None] * len(plots)
+    labels = {id(box) for axis in (*left, *bottom) for box in axis.labels}
+    others = [box for box in boxes if id(box) not in labels]
+    axes = []
+    for panel, plot in enumerate(plots):
+        for axis in filter(None, plot):
+            title = axis_title(axis, others)
+            axes.append(
+                Axis(
+                    panel=panel,
+                    letter=lettered[panel],
+                    side=axis.side,
+                    numbers=list(axis.numbers),
+                    scale=axis.scale,
+                    title=title,
+                    unit=axis_unit(title, axis.labels),
+                    bbox=axis.area.bbox,
+                )
+            )
+    return axes
+
+
+def _partners(left: Sequence[TickLabels], bottom: Sequence[TickLabels]) -> dict[int, TickLabels]:
+    """The bottom axis of each left one, by the left one's index: the nearest to the corner, each given once."""
+    distances = []
+    for k, axis in enumerate(left):
+        _, _, right_edge, foot = axis.area.bbox
+        for other in bottom:
+            x0, y0, *_ = other.area.bbox
+            reach = max(axis.height, other.height)
+            # labels at the very corner may stand on either side of it
+            across, down = x0 - right_edge, y0 - foot
+            if -2 * reach <= across and -reach <= down and max(across, down) <= CORNER_REACH * reach:
+                distances.append((abs(across) + abs(down), k, other))
+    partners: dict[int, TickLabels] = {}
+    for _, k, other in sorted(distances, key=lambda entry: entry[:2]):
+        if k not in partners and all(other is not given for given in partners.values()):
+            partners[k] = other
+    return partners
+
+
+def axis_title(axis: TickLabels, boxes: Sequence[TextBox]) -> str | None:
+    """The text nearest to an axis' labels on their outer side, along the axis; None where there is none.
+
+    Args:
+        axis: The labels.
+        boxes: The figure's other text.
+    """
+    x0, y0, x1, y1 = axis.area.bbox
+    reach = TITLE_REACH * axis.height
+    candidates = []
+    for box in boxes:
+        a0, b0, a1, b1 = box.bbox
+        if axis.side == "left":
+            gap, beside = x0 - a1, box.rotated and b0 < y1 and y0 < b1
+        else:
+            gap, beside = b0 - y1, not box.rotated and a0 < x1 and x0 < a1
+        is_text = sum(char.isalpha() for char in box.text) >= 1 and not marked_letters(box.text)
+        if beside and is_text and -0.5 * axis.height <= gap <= reach:
+            candidates.append((gap, *order_key(box), box.text))
+    return plain(min(candidates)[-1]) if candidates else None
+
+
+def axis_unit(title: str | None, labels: Sequence[TextBox] = ()) -> str | None:
+    """The unit that an axis' title gives in brackets, or after a slash or a comma, or that its labels bear.
+
+    >>> axis_unit("Latency (ms)"), axis_unit("Speed [km/h]"), axis_unit("Time / s"), axis_unit("Score (ours)")
+    ('ms', 'km/h', 's', None)
+    """
+    if title and (match := _UNIT.search(title)):
+        return match["bracketed"] or match["open"]
+    return "%" if labels and sum(box.text.rstrip().endswith("%") for box in labels) * 2 > len(labels) else None
+
+
+def bar_base(left: Sequence[TickLabels], foot: float, start: float) -> float | None:
+    """The value at the foot of a row of bars on the linear axis left of it; None without such an axis.
+
+    A value within a tenth of a step of zero or of a label is that number: labels are centred on their ticks within
+    some pixels only.
+
+    Args:
+        left: From :func:`left_axes`.
+        foot: Where the bars stand, in pixels from the top of the image.
+        start: Where their row begins, in pixels from the left.
+    """
+    beside = []
+    for axis in left:
+        _, top, edge, bottom = axis.area.bbox
+        spacing = (bottom - top) / max(1, len(axis.labels) - 1)
+        if axis.scale == "linear" and edge <= start and top <= foot <= bottom + spacing:
+            beside.append((start - edge, axis))
+    if not beside:
+        return None
+    axis = min(beside, key=lambda entry: entry[0])[1]
+    value = axis.value_at(foot)
+    step = min(abs(b - a) for a, b in itertools.pairwise(axis.numbers))
+    near = min((0.0, *axis.numbers), key=lambda number: abs(number - value))
+    return near if abs(near - value) <= 0.1 * step else float(f"{value:.3g}")
