@@ -1,8 +1,9 @@
 """PDFs (+ ratings, + metadata) -> a dataset folder (SPEC 1-4, 7, 8).
 
 Papers are read by as many processes as wanted and staged one by one; then the staged papers are streamed into the
-dataset in the order of the PDFs. So the output's bytes depend neither on the number of workers nor on how often the
-build was stopped, and memory holds one paper at a time.
+dataset in the order of the PDFs, without what earlier ones have already (:mod:`scifigqual_bench.dataset.duplicates`).
+So the output's bytes depend neither on the number of workers nor on how often the build was stopped, and memory holds
+one paper at a time, beside a hash a figure.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tqdm import tqdm
 from scifigqual_bench import gold
 from scifigqual_bench.dataset.card import SplitSummary, render_card
 from scifigqual_bench.dataset.corpus import default_workers, extract_corpus
+from scifigqual_bench.dataset.duplicates import CorpusDuplicates
 from scifigqual_bench.dataset.extractor import Extractor, PaperExtractor
 from scifigqual_bench.dataset.folder import SPLITS, SplitWriter, check_target, staged
 from scifigqual_bench.dataset.staging import Job, Limits, Staging
@@ -59,6 +61,9 @@ class BuildResult:
         figures: Rows by split.
         papers: PDFs by status.
         dropped: Figures found and left out.
+        duplicates: Those of them that show what an earlier figure shows, in the paper or in another.
+        hash_only: Figures in the dataset that the plain rule of near hashes would have deleted as duplicates, too, and
+            whose pixels differ.
         problems: What a person should look at.
         unplaced_ratings: Ratings whose figure is not in the dataset.
     """
@@ -67,6 +72,8 @@ class BuildResult:
     figures: dict[str, int]
     papers: dict[str, int]
     dropped: int
+    duplicates: int
+    hash_only: int
     problems: int
     unplaced_ratings: int
 
@@ -103,6 +110,8 @@ class _Run:
     source: Path | None
     statuses: Counter[str] = field(default_factory=Counter)
     papers_in_split: Counter[str] = field(default_factory=Counter)
+    marked: Counter[str] = field(default_factory=Counter)
+    """Figures by the codes of their marks."""
     known_ids: set[str] = field(default_factory=set)
     """Only where there are ratings."""
     dropped_rated: dict[str, DroppedFigure] = field(default_factory=dict)
@@ -328,9 +337,11 @@ def _write(
             run = _Run(papers, dropped, problems, rows, rated, source)
             for problem in absent:
                 run.problems.add(problem)
+            duplicates = CorpusDuplicates((entry for entry in plan if isinstance(entry, Job)), staging)
             with _bar("writing", len(plan), 0, progress) as bar:
                 for entry in plan:
-                    _add(entry if isinstance(entry, Extraction) else staging.read(entry), writers, run)
+                    paper = duplicates.curated(entry, staging.read(entry)) if isinstance(entry, Job) else entry
+                    _add(paper, writers, run)
                     bar.update()
             unplaced = _unplaced(run)
         if not any(writer.rows for writer in writers.values()):
@@ -344,6 +355,8 @@ def _write(
         figures={split: writer.rows for split, writer in writers.items() if writer.rows},
         papers=dict(run.statuses),
         dropped=dropped.count,
+        duplicates=run.marked["near-duplicate"],
+        hash_only=run.marked["similar-hash"],
         problems=problems.count,
         unplaced_ratings=unplaced,
     )
@@ -362,11 +375,13 @@ def _add(extraction: Extraction, writers: dict[str, SplitWriter], run: _Run) -> 
         splits.add(split)
         writers[split].add(row, found.image)
         run.rows.add(_plain_row(row))
+        run.marked.update({mark.code for mark in row.curation_marks})
         if run.rated:
             run.known_ids.add(row.figure_id)
     run.papers_in_split.update(splits)
     for drop in extraction.dropped:
         run.dropped.add(drop)
+        run.marked.update({mark.code for mark in drop.marks if mark.stage == "S1"})
         if drop.figure_id in run.rated:
             run.dropped_rated[drop.figure_id] = drop
         if drop.bbox is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal, Protocol
@@ -106,7 +106,7 @@ def with_features(extraction: Extraction, measure: FeatureExtractor) -> Extracti
         except Exception as error:  # an OCR engine can fail in its own ways; the figure is kept without features
             text = f"{figure.figure_id}: features can't be measured ({type(error).__name__}: {error})"
             problems.append(Problem(code="features-failed", message=text, page=figure.page))
-        figures.append(ExtractedFigure(figure, found.image))
+        figures.append(replace(found, figure=figure))
     report = extraction.report.model_copy(update={"problems": problems})
     return Extraction(report=report, figures=tuple(figures), dropped=extraction.dropped)
 

@@ -8,13 +8,19 @@ means, goes on where it was, and nothing old is ever taken for new.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import tempfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
+from PIL import Image
+
+from scifigqual_bench.pdf.curation import Look
 from scifigqual_bench.pdf.extract import ExtractedFigure, Extraction
 from scifigqual_bench.records import DroppedFigure, Figure, PaperMeta, PaperReport, Record
 
@@ -52,6 +58,13 @@ class Limits:
 
 LIMIT_CODES = ("pdf-timeout", "pdf-out-of-memory", "pdf-crashed")
 """Problems that may go away with other limits; the others are the PDF's own."""
+
+
+class LookKey(NamedTuple):
+    """A look without its pictures: what tells whether they need be compared at all."""
+
+    hash: int
+    aspects: tuple[float, float]
 
 
 class _Rows(Record):
@@ -96,6 +109,13 @@ class Staging:
                 archive.writestr("rows.json", rows.model_dump_json())
                 for index, found in enumerate(extraction.figures):
                     archive.writestr(f"{index}.png", found.image)
+                looks = [found.look for found in extraction.figures]
+                archive.writestr(
+                    "looks.json", json.dumps([look and LookKey(look.hash, look.aspects) for look in looks])
+                )
+                for index, look in enumerate(looks):
+                    if look is not None:
+                        archive.writestr(f"{index}.look.png", _png(look.pictures))
             handle.flush()
             os.fsync(handle.fileno())
         os.replace(handle.name, place)
@@ -106,7 +126,7 @@ class Staging:
             return PaperReport.model_validate_json(archive.read("report.json"))
 
     def read(self, job: Job) -> Extraction:
-        """A finished paper.
+        """A finished paper, without what its figures are compared by.
 
         Raises:
             FileNotFoundError: It is not staged.
@@ -118,8 +138,32 @@ class Staging:
         figures = tuple(ExtractedFigure(row, image) for row, image in zip(rows.figures, images, strict=True))
         return Extraction(report=report, figures=figures, dropped=tuple(rows.dropped))
 
+    def look_keys(self, job: Job) -> list[LookKey | None]:
+        """What the figures of a finished paper are compared by, without reading their pictures; None for some."""
+        with zipfile.ZipFile(self._found(job)) as archive:
+            keys = json.loads(archive.read("looks.json"))
+        return [key and LookKey(key[0], tuple(key[1])) for key in keys]
+
+    def look(self, job: Job, index: int) -> Look:
+        """What one figure of a finished paper is compared by.
+
+        Raises:
+            KeyError: It is not to be compared.
+        """
+        with zipfile.ZipFile(self._found(job)) as archive:
+            key = json.loads(archive.read("looks.json"))[index]
+            pictures = np.asarray(Image.open(io.BytesIO(archive.read(f"{index}.look.png"))))
+        return Look(key[0], tuple(key[1]), pictures.reshape(2, -1, *pictures.shape[1:]))
+
     def _found(self, job: Job) -> Path:
         place = self.find(job)
         if place is None:
             raise FileNotFoundError(f"{job.pdf}: not among the finished papers in {self.folder}")
         return place
+
+
+def _png(pictures: np.ndarray) -> bytes:
+    """Pictures, (n, height, width, 3), as one image below the other."""
+    buffer = io.BytesIO()
+    Image.fromarray(pictures.reshape(-1, *pictures.shape[2:])).save(buffer, format="PNG", compress_level=3)
+    return buffer.getvalue()

@@ -147,12 +147,16 @@ def difference(one: Look, two: Look) -> float:
     They are compared as they are and without their empty margins; the smaller share counts. Images of different aspect
     differ wholly, 1.0.
     """
-    comparable = [k for k in (0, 1) if same_aspect(one.aspects[k], two.aspects[k])]
+    comparable = [k for k in (0, 1) if _same_aspect(one.aspects[k], two.aspects[k])]
     return min((_difference(one.pictures[k], two.pictures[k]) for k in comparable), default=1.0)
 
 
-def same_aspect(one: float, two: float) -> bool:
-    """Whether two aspects may be those of one picture."""
+def may_be_same(one: Sequence[float], two: Sequence[float]) -> bool:
+    """Whether two looks with these aspects can differ in less than all of their pixels."""
+    return any(map(_same_aspect, one, two))
+
+
+def _same_aspect(one: float, two: float) -> bool:
     return max(one, two) <= (1 + SAME_ASPECT) * min(one, two)
 
 

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import ctypes
+import io
 import os
 import signal
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+from PIL import Image
+
+from scifigqual_bench.pdf.curation import Look
 from scifigqual_bench.pdf.document import sha256_of
 from scifigqual_bench.pdf.extract import ExtractedFigure, Extraction
-from scifigqual_bench.records import PaperMeta, PaperReport
+from scifigqual_bench.records import DroppedFigure, Mark, PaperMeta, PaperReport, figure_id
 from tests.factory import figure, png
 
 
@@ -56,6 +62,8 @@ class StandIn:
             bytearray(300_000_000)
         elif kind == "raises":
             raise ValueError("a fault of the extractor")
+        elif kind == "copy":
+            return made_paper(pdf, meta, [picture(seed) for seed in range(3)])
         return one_figure(pdf, meta)
 
 
@@ -65,6 +73,26 @@ def one_figure(pdf: Path, meta: PaperMeta) -> Extraction:
     found = ExtractedFigure(figure(1, meta.paper_id, rated=False), png(sha256[:12], (120, 80)))
     report = PaperReport(paper_id=meta.paper_id, file=pdf.name, sha256=sha256, status="ok", pages=1, figures_kept=1)
     return Extraction(report=report, figures=(found,))
+
+
+def picture(seed: int) -> np.ndarray:
+    """A picture of coloured clouds, unlike that of any other seed."""
+    coarse = Image.fromarray(np.random.default_rng(seed).integers(0, 200, (6, 8, 3), dtype=np.uint8))
+    return np.asarray(coarse.resize((320, 240), Image.Resampling.BICUBIC))
+
+
+def made_paper(pdf: Path, meta: PaperMeta, images: Sequence[np.ndarray], dropped: int = 0) -> Extraction:
+    """A paper of these figures, and of some that are dropped."""
+    found = []
+    for index, image in enumerate(images, start=1):
+        buffer = io.BytesIO()
+        Image.fromarray(image).save(buffer, "PNG")
+        found.append(ExtractedFigure(figure(index, meta.paper_id, rated=False), buffer.getvalue(), Look.of(image)))
+    marks = [Mark(stage="S1", code="small", detail="40 x 30 pixels")]
+    ids = [figure_id(meta.paper_id, 100 + k) for k in range(dropped)]
+    drops = tuple(DroppedFigure(figure_id=fig, paper_id=meta.paper_id, marks=marks) for fig in ids)
+    report = PaperReport(paper_id=meta.paper_id, file=pdf.name, status="ok", pages=1, figures_kept=len(images))
+    return Extraction(report, tuple(found), drops)
 
 
 def pid_of_build() -> int:
