@@ -6,7 +6,6 @@ of a figure, and a running head or a line number is part of nothing.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,7 @@ from enum import IntEnum
 import numpy as np
 
 from scifigqual_bench.pdf.document import Document, Drawing, Line, Page, Rect, turned_box
+from scifigqual_bench.pdf.reading import body_metrics, line_numbers
 
 Column = tuple[float, float]
 """Left and right edge of a text column, in points."""
@@ -146,7 +146,8 @@ def analyse(document: Document) -> Layout:
     columns = _columns([text for text in texts if text.page.turn == usual])
     furniture = _furniture(texts, columns, usual)
     ornaments = _ornaments(document.pages, usual)
-    body_size, body_font = _body_type(texts)
+    body_size, leading = body_metrics(document)
+    body_font = _body_font(texts, body_size)
     pages = []
     for text, marked in zip(texts, furniture, strict=True):
         here = _page_columns(text, columns) if text.page.turn == usual else _columns([text])
@@ -167,7 +168,7 @@ def analyse(document: Document) -> Layout:
                 ),
             )
         )
-    return Layout(body_size, _leading(texts, body_size), tuple(pages))
+    return Layout(body_size, leading, tuple(pages))
 
 
 def _usual_turn(pages: Sequence[_Text]) -> int:
@@ -186,25 +187,14 @@ def _as_usual(box: Rect, page: Page, usual: int) -> Rect:
 # --- type and columns -------------------------------------------------------------------------------------------------
 
 
-def _body_type(pages: Sequence[_Text]) -> tuple[float, str]:
-    """Size and font of most of the paper's characters."""
-    weight: Counter[tuple[float, str]] = Counter()
+def _body_font(pages: Sequence[_Text], body_size: float) -> str:
+    """The font of most of the characters that are as large as the body."""
+    weight: Counter[str] = Counter()
     for text in pages:
         for size, font, count in zip(text.sizes, text.fonts, text.letters, strict=True):
-            weight[round(float(size) * 2) / 2, font] += int(count)
-    return max(weight, key=lambda kind: (weight[kind], kind)) if weight else (0.0, "")
-
-
-def _leading(pages: Sequence[_Text], body_size: float) -> float:
-    """The most frequent distance of two lines of body text that begin at one edge."""
-    steps: Counter[float] = Counter()
-    for text in pages:
-        chosen = text.boxes[text.level & (np.abs(text.sizes - body_size) < 0.6)]
-        below = chosen[1:, 3] - chosen[:-1, 3]
-        same = np.abs(chosen[1:, 0] - chosen[:-1, 0]) < EDGE
-        for step in below[same & (below > 0.9 * body_size) & (below < 2 * body_size)]:
-            steps[round(float(step) * 2) / 2] += 1
-    return max(steps, key=lambda step: (steps[step], -step)) if steps else 1.2 * body_size
+            if abs(size - body_size) < 0.5:
+                weight[font] += int(count)
+    return max(weight, key=lambda font: (weight[font], font), default="")
 
 
 def _columns(pages: Sequence[_Text]) -> tuple[Column, ...]:
@@ -282,20 +272,10 @@ def _furniture(pages: Sequence[_Text], columns: tuple[Column, ...], usual: int) 
             [line for line in text.lines if line.bbox[2] < left],
             [line for line in text.lines if line.bbox[0] > right],
         ):
-            marked[_line_numbers(margin)] = True
+            marked[list(line_numbers(margin))] = True
             marked[[line.index for line in margin if line.text.startswith("arXiv:")]] = True
         marks.append(marked)
     return marks
-
-
-def _line_numbers(margin: Sequence[Line]) -> list[int]:
-    """Indices of the numbers that count the rows of a review version: one below the other, by 1 or by 5."""
-    numbers = [line for line in margin if re.fullmatch(r"\d{1,4}", line.text.strip())]
-    numbers.sort(key=lambda line: line.bbox[3])
-    pairs = list(itertools.pairwise(numbers))
-    steps = [int(below.text) - int(above.text) if below.bbox[1] > above.bbox[1] + EDGE else 0 for above, below in pairs]
-    counting = len(numbers) >= 5 and max(steps.count(1), steps.count(5)) >= 0.8 * len(steps)
-    return [line.index for line in numbers] if counting else []
 
 
 def _edge_lines(text: _Text, usual: int) -> dict[int, tuple[str, int, int]]:
@@ -450,7 +430,8 @@ def _mark_headings(text: _Text, roles: np.ndarray, columns: tuple[Column, ...], 
             large = size[row[0]] > body_size + 0.8 and (first.bold or size[row[0]] > body_size + 2)
             numbered = (first.bold and _HEADING.match(words)) or (first.italic and _SUBSECTION.match(words))
             begins = abs(box[row[0], 0] - left) < EDGE and (large or numbered)
-            if begins or (above is not None and _same_heading(above, first)):
+            whole = all(text.lines[i].bold == first.bold for i in row)
+            if begins or (above is not None and whole and _same_heading(above, first)):
                 roles[row] = Role.HEADING
                 above = first
             else:

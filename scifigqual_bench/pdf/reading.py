@@ -156,7 +156,7 @@ def furniture(document: Document, metrics: Metrics, skip: Collection[LineKey] = 
     live: dict[int, list[Line]] = {}
     for page in document.pages:
         lines = [line for line in page.lines if (page.number, line.index) not in skip]
-        numbers = _line_numbers(lines)
+        numbers = line_numbers(lines)
         found |= {(page.number, line.index) for line in lines if not line.horizontal or line.index in numbers}
         live[page.number] = [line for line in lines if line.horizontal and line.index not in numbers]
     for _ in range(3):  # a footer may stand below a page number
@@ -176,7 +176,7 @@ def furniture(document: Document, metrics: Metrics, skip: Collection[LineKey] = 
     return found
 
 
-def _line_numbers(lines: Sequence[Line]) -> set[int]:
+def line_numbers(lines: Sequence[Line]) -> set[int]:
     """Indices of bare numbers that stand above each other and count upwards, at least five of them."""
     strips: defaultdict[int, list[Line]] = defaultdict(list)
     for line in lines:
