@@ -16,6 +16,7 @@ import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
@@ -35,6 +36,8 @@ NO_KEY = "none"
 """Sent to servers that want no key; the client insists on one."""
 LONGEST_WAIT = 600.0
 """Seconds: a server that asks for a longer wait has failed the call."""
+CALLS_PER_CLIENT = 8
+"""Calls at the same time for which there is a client: it looks through all of its connections for every call."""
 MAX_MESSAGE = 400
 """Characters of a server's error message that are kept."""
 
@@ -117,7 +120,9 @@ class OpenAIBackend:
         self._held_until = 0.0
         self._fatal: InputError | None = None
         self._key = _key(api_key_env)
-        self._client = _client(self._base_url, self._key, timeout)
+        clients = -(-concurrency // CALLS_PER_CLIENT)
+        self._clients = tuple(_client(self._base_url, self._key, timeout) for _ in range(clients))
+        self._next_client = cycle(self._clients)
         self._slots = asyncio.Semaphore(concurrency)
         self._lock = threading.Lock()
         self._closed = False
@@ -158,7 +163,8 @@ class OpenAIBackend:
         for task in others:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
-        await self._client.close()
+        for client in self._clients:
+            await client.close()
 
     async def _answers(self, requests: Sequence[Request]) -> list[Response]:
         return await asyncio.gather(*map(self._answer, requests))
@@ -218,7 +224,7 @@ class OpenAIBackend:
 
         try:
             # As plain bytes: the client's typed method takes as long over the schema as over the whole call.
-            content = await self._client.post("/chat/completions", body=body, cast_to=bytes)
+            content = await next(self._next_client).post("/chat/completions", body=body, cast_to=bytes)
         except APIStatusError as error:
             return self._status_failure(error)
         except APITimeoutError:
