@@ -119,7 +119,7 @@ class TransformersBackend:
         options = self._options
         where = {"revision": self._weights.commit, "trust_remote_code": options.trust_remote_code}
         try:
-            processor = AutoProcessor.from_pretrained(self._weights.place, **where, **options.mm_processor_kwargs)
+            processor = AutoProcessor.from_pretrained(self._weights.place, **where)
             model = AutoModelForImageTextToText.from_pretrained(
                 self._weights.place,
                 dtype=options.dtype,
@@ -164,14 +164,17 @@ class TransformersBackend:
         import torch
 
         loaded = self.loaded
-        inputs = loaded.processor.apply_chat_template(
-            [prompt.messages for prompt in prompts],
-            add_generation_prompt=True,
-            tokenize=True,
-            return_dict=True,
-            return_tensors="pt",
+        texts = loaded.processor.apply_chat_template(
+            [prompt.messages for prompt in prompts], add_generation_prompt=True, **self._options.chat_template_kwargs
+        )
+        images = [[part["image"] for part in prompt.messages[1]["content"] if "image" in part] for prompt in prompts]
+        inputs = loaded.processor(
+            text=texts,
+            images=images if any(images) else None,
             padding=True,
-            **self._options.chat_template_kwargs,
+            add_special_tokens=False,  # the template has them
+            return_tensors="pt",
+            **self._options.mm_processor_kwargs,
         ).to(loaded.model.device, dtype=loaded.model.dtype)
         width = inputs["input_ids"].shape[1]
         limit = max(prompt.limit for prompt in prompts)

@@ -1,7 +1,8 @@
 """Tiny vision-language models with random weights, complete as folders: what a hub would serve, in some megabytes.
 
 Two architectures: LLaVA (CLIP and Llama) and InternVL in the form of transformers (InternViT and Qwen2, tiles). Their
-tokenizer is trained on the project's prompts. They answer nonsense, which structured output forces into form.
+tokenizer is trained on the project's prompts. They answer nonsense, which structured output forces into form; their
+weights are random but for one channel, which makes them end what they quote after some words.
 """
 
 from __future__ import annotations
@@ -147,8 +148,39 @@ def _saved(folder: Path, architecture: Any, config: Any, processor: Any) -> Path
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = architecture(config)
-    model.generation_config.eos_token_id = processor.tokenizer.eos_token_id
-    model.generation_config.pad_token_id = processor.tokenizer.pad_token_id
+    _prefer_quotes(model, processor.tokenizer)
+    ends = {"eos_token_id": processor.tokenizer.eos_token_id, "pad_token_id": processor.tokenizer.pad_token_id}
+    model.generation_config.update(**ends)
     model.save_pretrained(folder)
     processor.save_pretrained(folder)
+    _name_as_on_the_hub(folder / "model.safetensors")
     return folder
+
+
+def _prefer_quotes(model: Any, words: Any) -> None:
+    """Make quotes likely and control characters unlikely, whatever came before.
+
+    The first channel of every embedding is so large that it stays the same up to the last norm, where it is about the
+    root of the width; so the weights by which the tokens' scores take it are biases.
+    """
+    import torch
+
+    with torch.no_grad():
+        model.get_input_embeddings().weight[:, 0] = 100.0
+        scores = model.get_output_embeddings().weight
+        scores[:, 0] = 0.0
+        for token in range(len(words)):
+            text = words.decode([token])
+            if text.startswith('"'):
+                scores[token, 0] = 0.5
+            elif any(ord(char) < 32 for char in text):
+                scores[token, 0] = -4.0
+
+
+def _name_as_on_the_hub(file: Path) -> None:
+    """Give the weights of CLIP the names that published models have, and that vLLM reads."""
+    from safetensors.torch import load_file, save_file
+
+    named = load_file(file)
+    renamed = {name.replace("vision_tower.", "vision_tower.vision_model."): each for name, each in named.items()}
+    save_file(renamed if "clip" in file.with_name("config.json").read_text() else named, file, {"format": "pt"})
