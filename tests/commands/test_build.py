@@ -14,6 +14,7 @@ import pytest
 
 from scifigqual_bench.commands.build_dataset import main
 from scifigqual_bench.dataset.folder import DatasetFolder
+from scifigqual_bench.pdf.citations import PARAGRAPH_BREAK
 from scifigqual_bench.rubric import DIMENSION_KEYS
 from scifigqual_bench.samples.make import SampleSet
 
@@ -169,7 +170,8 @@ def test_extraction_meets_the_truth_of_the_samples(samples: SampleSet, sample_da
     for truth in samples.figures:
         row = rows[truth.figure_id]
         assert (row.number, row.page, row.caption) == (truth.number, truth.page, truth.caption)
-        assert [citation.text for citation in row.citations] == [citation.text for citation in truth.citing]
+        paragraphs = [text for citation in row.citations for text in citation.text.split(PARAGRAPH_BREAK)]
+        assert paragraphs == [citation.text for citation in truth.citing]
         # crops are cut to their ink; a clipped graphic has white where its labels would be
         assert overlap(row.bbox, truth.bbox) > (0.8 if truth.defect == "clipped-axis" else 0.95)
 

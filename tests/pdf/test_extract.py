@@ -183,7 +183,7 @@ def test_a_paper_of_bad_figures_is_left_out_whole(tmp_path: Path):
     assert [any(mark.stage == "S1" for mark in figure.marks) for figure in extraction.dropped] == [False, True]
 
 
-def test_a_repeated_number_gets_the_citations_once(tmp_path: Path):
+def test_where_numbers_begin_anew_the_nearer_figure_is_cited(tmp_path: Path):
     paper = Paper(tmp_path / "paper.pdf")
     for k in (1, 2):
         page = paper.page()
@@ -193,8 +193,8 @@ def test_a_repeated_number_gets_the_citations_once(tmp_path: Path):
     paper.pdf.save(paper.path)
     figures = [item.figure for item in extract_paper(paper.path, META).figures]
     assert [(f.figure_id, f.number, len(f.citations)) for f in figures] == [
-        ("paper__fig0001", "1", 2),
-        ("paper__fig0002", "1", 0),
+        ("paper__fig0001", "1", 1),
+        ("paper__fig0002", "1", 1),
     ]
 
 
