@@ -15,10 +15,10 @@ from typing import Any
 
 from scifigqual_bench.judges import prompts
 from scifigqual_bench.judges.base import Evidence, FigurePart, ImageInput, Request
+from scifigqual_bench.judges.injection import reads_like_instruction
 from scifigqual_bench.judges.parse import answer_record, answer_schema, batch_record
 from scifigqual_bench.records import CallRole, Citation, Control, Figure, LanguageReport, VisionReport
 from scifigqual_bench.rubric import DIMENSION_KEYS
-from scifigqual_bench.text_rules import reads_like_instruction
 
 MAX_SNIPPETS = 2
 """Citing paragraphs of the target figure in one prompt (SPEC 7)."""
