@@ -27,9 +27,11 @@ from scifigqual_bench.pdf.citations import (
     kind_of,
     sentences,
 )
-from scifigqual_bench.pdf.document import Document, read_document
+from scifigqual_bench.pdf.document import Document, Line, read_document
 from scifigqual_bench.pdf.text import Paragraph, paragraphs
 from scifigqual_bench.records import CitationKind
+
+from .typeset import FILLER, LEFT, RIGHT, SECOND, column, document, joined, span
 
 
 def numbers(text: str) -> list[str]:
@@ -451,6 +453,43 @@ def test_a_continued_or_doubled_figure_begins_no_part(again):
     figures = [Numbered("1", 2), Numbered("2", 2), again]
     bound = bind_citations([paragraph("Figure 1 and Figure 2 show the loss.", page=3)], figures)
     assert [len(found) for found in bound.citations] == [1, 1, 0]
+
+
+# --- references that are broken in print ----------------------------------------------------------------------------
+
+BROKEN = [
+    ("The accuracy of all the models is shown in Figure", "3 of this paper, where it rises.$"),
+    ("The accuracy of all the models is shown here in Fig-", "ure 3 of this paper, where it rises.$"),
+    ("The accuracy of all the models is shown in Figures 3 and", "4 of this paper, where it rises.$"),
+]
+
+
+def _filled(rows: list[str], top: float, edges: tuple[float, float] = (LEFT, RIGHT)) -> list[Line]:
+    return column([*rows, "", *[*FILLER, ""] * 4], top, edges=edges)
+
+
+@pytest.mark.parametrize(("above", "below"), BROKEN)
+@pytest.mark.parametrize("place", ["line", "column", "page", "footnote"])
+def test_a_reference_is_read_across_a_break(above, below, place):
+    start = column(["#1 Introduction", "", *[*FILLER, ""] * 5], 60)
+    second = [[]]
+    match place:
+        case "line":
+            first = [*start, *column([above, below], 600)]
+        case "column":
+            first = [*start, *column([above], 640), *_filled([below], 80, SECOND)]
+        case "page":
+            first = [*start, *_filled([], 80, SECOND), *column([above], 640, edges=SECOND)]
+            second = [_filled([below], 80)]
+        case "footnote":
+            mark = joined([span("1", LEFT, 684, LEFT + 3, size=5), span("Not in Figure 9.", 58, 690, 130, size=8)])
+            first = [*start, *column([above], 640), mark, *_filled([below], 80, SECOND)]
+    bound = bind(paragraphs(document(first, *second), {}, {}), "3", "4", "9")
+    assert [len(found) for found in bound.citations] == [1, int("Figures" in above), 0]
+    (citation,) = bound.citations[0]
+    assert citation.text.startswith("The accuracy")
+    assert citation.text.endswith("where it rises.")
+    assert citation.mentions == ["Figures 3 and 4" if "Figures" in above else "Figure 3"]
 
 
 # --- real papers ----------------------------------------------------------------------------------------------------
