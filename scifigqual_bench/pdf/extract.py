@@ -11,6 +11,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,12 +22,12 @@ from scifigqual_bench.pdf.curation import (
     Look,
     Placed,
     crop_marks,
-    decode,
     duplicate_marks,
     paper_unusable,
     placement_marks,
 )
 from scifigqual_bench.pdf.document import Document, PdfError, Rect, open_pdf, read_document, shown_page
+from scifigqual_bench.pdf.figure_text import PrintedFigure, read_figure
 from scifigqual_bench.pdf.layout import Layout, analyse
 from scifigqual_bench.pdf.ocr import read_scans
 from scifigqual_bench.pdf.regions import Region, find_regions
@@ -61,11 +62,13 @@ class ExtractedFigure:
     Attributes:
         image: PNG bytes.
         look: What it is compared by with the figures of other papers; None where it is not to be compared.
+        printed: What the PDF tells of its text and images; None where that can't be read.
     """
 
     figure: Figure
     image: bytes
     look: Look | None = None
+    printed: PrintedFigure | None = None
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,7 @@ class Candidate:
     Attributes:
         region: Where its graphic is, or why it has none.
         crop: Its rendered region; None where there is none.
+        printed: What the PDF tells of its text and images; None without a crop, or where that can't be read.
         look: What it is compared by with other figures; None without a crop.
         marks: Every decision of curation on it alone.
         citations: The paragraphs that name it.
@@ -127,6 +131,7 @@ class Candidate:
     region: Region | Problem
     citations: tuple[Citation, ...] = ()
     crop: Crop | None = None
+    printed: PrintedFigure | None = None
     look: Look | None = None
     marks: tuple[Mark, ...] = ()
 
@@ -210,7 +215,7 @@ def analyse_paper(path: Path, paper_id: str, *, ocr: OcrEngine | None = None) ->
     problems = [Problem(code=code, message=message, page=page) for code, message, page in document.problems]
     problems += bound.problems
     problems += [candidate.region for candidate in candidates if isinstance(candidate.region, Problem)]
-    candidates = _curated(_rendered(path, candidates, problems), layout.text_area)
+    candidates = _curated(_rendered(document, candidates, problems), layout.text_area)
     unusable = paper_unusable(len(candidates), sum(candidate.deleted for candidate in candidates))
     if unusable is not None:
         problems.append(Problem(code=unusable.code, message=f"{path.name}: {unusable.detail}"))
@@ -234,10 +239,10 @@ def extraction_of(analysis: PaperAnalysis, meta: PaperMeta) -> Extraction:
     dropped: list[DroppedFigure] = []
     for candidate in analysis.candidates:
         if candidate.crop is None or candidate.deleted or unusable is not None:
-            dropped.append(_dropped(meta.paper_id, candidate, unusable))
+            dropped.append(_dropped(meta.paper_id, document, candidate, unusable))
         else:
             figure = _row(meta, title, document, candidate, candidate.crop)
-            kept.append(ExtractedFigure(figure, candidate.crop.png, candidate.look))
+            kept.append(ExtractedFigure(figure, candidate.crop.png, candidate.look, candidate.printed))
     partial = any(problem.code in PARTIAL for problem in analysis.problems)
     report = PaperReport(
         paper_id=meta.paper_id,
@@ -256,19 +261,31 @@ def extraction_of(analysis: PaperAnalysis, meta: PaperMeta) -> Extraction:
     return Extraction(report=report, figures=tuple(kept), dropped=tuple(dropped))
 
 
-def _rendered(path: Path, candidates: Sequence[Candidate], problems: list[Problem]) -> list[Candidate]:
-    """The candidates with their crops; one that can't be rendered is told."""
+def _rendered(document: Document, candidates: Sequence[Candidate], problems: list[Problem]) -> list[Candidate]:
+    """The candidates with their crops and what the PDF tells of them; one that can't be rendered is told."""
     found = []
-    with open_pdf(path) as pdf:
+    with open_pdf(document.path) as pdf:
+
+        @cache
+        def upright(number: int) -> object:
+            return shown_page(pdf, number, document.pages[number - 1].turn)
+
         for candidate in candidates:
-            region, crop = candidate.region, None
+            region, crop, printed = candidate.region, None, None
             if isinstance(region, Region):
+                place = f"{document.path.name}, page {region.page}: {candidate.caption.label}"
                 try:
-                    crop = render_region(shown_page(pdf, region.page), region.bbox, dpi=DPI)
+                    crop = render_region(upright(region.page), region.bbox, dpi=DPI)
                 except Exception as error:  # PyMuPDF raises several types; the other figures are still to come
-                    message = f"{path.name}, page {region.page}: {candidate.caption.label} can't be rendered ({error})"
+                    message = f"{place} can't be rendered ({error})"
                     problems.append(Problem(code="render-failed", message=message, page=region.page))
-            found.append(replace(candidate, crop=crop))
+            if crop is not None:
+                try:
+                    printed = read_figure(upright(region.page), crop, document.pages[region.page - 1].drawings)
+                except Exception as error:  # the figure is there all the same; its text is read by OCR
+                    message = f"{place}: the PDF does not tell its text ({error})"
+                    problems.append(Problem(code="figure-text-failed", message=message, page=region.page))
+            found.append(replace(candidate, crop=crop, printed=printed))
     return found
 
 
@@ -276,7 +293,7 @@ def _curated(candidates: Sequence[Candidate], text_area: tuple[float, float]) ->
     """The candidates with every decision on them (SPEC 8): S1 of the crop, duplicates in the paper, S2 of its place."""
     crops = {k: candidate.crop for k, candidate in enumerate(candidates) if candidate.crop is not None}
     captions = [candidates[k].caption for k in crops]
-    images = [decode(crop.png) for crop in crops.values()]
+    images = [crop.pixels for crop in crops.values()]
     places = [
         Placed(caption.number, caption.page, crop.bbox, caption.continued)
         for caption, crop in zip(captions, crops.values(), strict=True)
@@ -298,6 +315,7 @@ _CROSS_PAGE = (Mark(stage="S4", code="cross-page", detail="its caption continues
 def _row(meta: PaperMeta, title: str | None, document: Document, candidate: Candidate, crop: Crop) -> Figure:
     caption, region = candidate.caption, candidate.region
     assert isinstance(region, Region)
+    page, caption_page = document.pages[region.page - 1], document.pages[caption.page - 1]
     mask = gating.open_dimensions(has_caption=bool(caption.text), has_context=bool(candidate.citations))
     return Figure(
         figure_id=candidate.figure_id,
@@ -313,8 +331,8 @@ def _row(meta: PaperMeta, title: str | None, document: Document, candidate: Cand
         section=candidate.citations[0].section if candidate.citations else None,
         topic=meta.topic,
         page=region.page,
-        bbox=_rounded(crop.bbox),
-        caption_bbox=_rounded(caption.bbox),
+        bbox=_rounded(page.displayed(crop.bbox)),
+        caption_bbox=_rounded(caption_page.displayed(caption.bbox)),
         width=crop.width,
         height=crop.height,
         image_sha256=hashlib.sha256(crop.png).hexdigest(),
@@ -327,19 +345,21 @@ def _row(meta: PaperMeta, title: str | None, document: Document, candidate: Cand
             method=region.method,
             confidence=region.confidence,
             dpi=round(crop.dpi, 2),
-            text_layer=document.pages[region.page - 1].text_layer,
+            text_layer=page.text_layer,
+            turn=page.turn,
         ),
     )
 
 
-def _dropped(paper_id: str, candidate: Candidate, unusable: Mark | None) -> DroppedFigure:
+def _dropped(paper_id: str, document: Document, candidate: Candidate, unusable: Mark | None) -> DroppedFigure:
     caption, region = candidate.caption, candidate.region
+    box = document.pages[region.page - 1].displayed(region.bbox) if isinstance(region, Region) else None
     return DroppedFigure(
         figure_id=candidate.figure_id,
         paper_id=paper_id,
         number=caption.number,
         page=caption.page,
-        bbox=_rounded(region.bbox) if isinstance(region, Region) else None,
+        bbox=_rounded(box) if box else None,
         caption=caption.text,
         citations=list(candidate.citations),
         marks=[*candidate.marks, *([unusable] if unusable else [])],
@@ -359,6 +379,8 @@ def _not_body(
     boxes: dict[int, list[Rect]] = defaultdict(list)
     for caption, region in zip(captions, regions, strict=True):
         lines[caption.page].update(caption.lines)
+        for page, index in caption.overflow:
+            lines[page].add(index)
         if isinstance(region, Region):
             boxes[region.page].append(region.bbox)
     return lines, boxes

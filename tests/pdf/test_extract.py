@@ -6,13 +6,15 @@ import hashlib
 import io
 from pathlib import Path
 
+import numpy as np
+import pymupdf
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
 from scifigqual_bench.pdf import extract
-from scifigqual_bench.pdf.document import PdfError
+from scifigqual_bench.pdf.document import PdfError, turned_box
 from scifigqual_bench.pdf.extract import (
     Extraction,
     PaperAnalysis,
@@ -92,14 +94,39 @@ def test_what_is_known_of_the_paper_is_told_in_its_rows(analysis: PaperAnalysis)
     assert (figure.title, figure.venue, figure.year, figure.topic) == ("Known", "ACL", 2024, "text")
 
 
-@pytest.mark.parametrize("turn", [90, 270])
-def test_turned_pages_give_the_same_figures(path: Path, analysis: PaperAnalysis, tmp_path: Path, turn: int):
+@pytest.mark.parametrize("turn", [90, 180, 270])
+def test_turned_pages_give_the_same_figures(path: Path, tmp_path: Path, turn: int):
+    """However the PDF says that its pages are to be shown, images are upright and the text is read."""
     turned = tmp_path / "turned.pdf"
     turned.write_bytes(rotated(path.read_bytes(), turn))
-    for item, candidate in zip(extract_paper(turned, META).figures, analysis.candidates, strict=True):
-        assert item.figure.caption == candidate.caption.text
-        upright = sorted((candidate.crop.width, candidate.crop.height))
-        assert sorted((item.figure.width, item.figure.height)) == pytest.approx(upright, abs=2)
+    upright = extract_paper(path, META).figures
+    for item, before in zip(extract_paper(turned, META).figures, upright, strict=True):
+        figure, first = item.figure, before.figure
+        assert (figure.caption, figure.citations) == (first.caption, first.citations)
+        assert (figure.width, figure.height) == pytest.approx((first.width, first.height), abs=2)
+        assert figure.print_size_pt == pytest.approx(first.print_size_pt, abs=0.5)
+        assert figure.provenance.turn == (-turn // 90) % 4
+        back = turned_box(tuple(first.bbox), turn // 90, 612, 792)
+        assert figure.bbox == pytest.approx(back, abs=0.5)
+        with Image.open(io.BytesIO(item.image)) as image, Image.open(io.BytesIO(before.image)) as wanted:
+            one, two = (np.asarray(i.convert("L").resize((80, 60)), dtype=float) for i in (image, wanted))
+        assert np.abs(one - two).mean() < 3
+
+
+@pytest.mark.parametrize("turn", [0, 90, 180, 270])
+def test_pages_drawn_turned_and_shown_upright_are_not_turned(path: Path, tmp_path: Path, turn: int):
+    """As a scanner's or a converter's pages: the content runs sideways, and the page's rotation sets it right."""
+    shown = tmp_path / "shown.pdf"
+    with pymupdf.open(path) as pdf:
+        for page in pdf:
+            page.set_rotation(turn)
+            page.remove_rotation()
+            page.set_rotation(-turn % 360)
+        pdf.save(shown)
+    for item, before in zip(extract_paper(shown, META).figures, extract_paper(path, META).figures, strict=True):
+        assert item.figure.provenance.turn == 0
+        assert item.figure.caption == before.figure.caption
+        assert item.figure.bbox == pytest.approx(before.figure.bbox, abs=0.5)
 
 
 # --- failures ---------------------------------------------------------------------------------------------------------
