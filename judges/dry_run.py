@@ -16,12 +16,12 @@ from typing import Any
 
 from PIL import Image
 
+from scifigqual_bench.judges.backends.openai import CHARS_PER_TOKEN
 from scifigqual_bench.judges.base import Backend, BatchBackend, ImageInput, Request, Response
 from scifigqual_bench.judges.costs import Price
 from scifigqual_bench.judges.parse import answer_record
 from scifigqual_bench.records import CallRole, DimensionAnswer, FusionReport, LanguageReport, Record, VisionReport
 
-CHARS_PER_TOKEN = 4
 PIXELS_PER_TOKEN = 750
 MOST_PIXELS = 1_150_000
 UNREADABLE_PIXELS = MOST_PIXELS

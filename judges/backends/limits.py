@@ -27,7 +27,7 @@ class Pace:
         self._free_at = 0.0
 
     def reserve(self, amount: float, now: float) -> float:
-        """Take ``amount`` units; returns the seconds to wait before they may be used."""
+        """Take ``amount`` units; returns the seconds to wait before they may be used. A negative amount gives back."""
         start = max(now, self._free_at)
         self._free_at = start + amount * self._seconds_per_unit
         return start - now
@@ -45,14 +45,19 @@ def is_transient(status: int) -> bool:
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
     """Seconds that a server asks to wait by ``Retry-After``, as a number or a date; None where it does not ask.
 
+    Some servers add the exact time as ``retry-after-ms``, which then counts.
+
+    >>> retry_after({"retry-after": "1", "retry-after-ms": "250"})
+    0.25
     >>> retry_after({"retry-after": "7.5"})
     7.5
     >>> retry_after({"retry-after": "Sun, 06 Nov 1994 08:49:37 GMT"}, datetime(1994, 11, 6, 8, 49, tzinfo=UTC))
     37.0
     """
-    text = headers.get("retry-after", "")
-    if re.fullmatch(r"\s*\d+(\.\d+)?\s*", text):
-        return float(text)
+    for name, seconds in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        text = headers.get(name, "")
+        if re.fullmatch(r"\s*\d+(\.\d+)?\s*", text):
+            return float(text) * seconds
     try:
         date = parsedate_to_datetime(text)
     except ValueError:

@@ -36,6 +36,8 @@ NO_KEY = "none"
 """Sent to servers that want no key; the client insists on one."""
 LONGEST_WAIT = 600.0
 """Seconds: a server that asks for a longer wait has failed the call."""
+CHARS_PER_TOKEN = 4
+"""Of English text, by the vendors' rule of thumb."""
 CALLS_PER_CLIENT = 8
 """Calls at the same time for which there is a client: it looks through all of its connections for every call."""
 MAX_MESSAGE = 400
@@ -118,6 +120,7 @@ class OpenAIBackend:
         self._jitter = random.Random()
         self._request_pace, self._token_pace = Pace(requests_per_minute), Pace(tokens_per_minute)
         self._held_until = 0.0
+        self._answered, self._mean_tokens = 0, 0.0
         self._fatal: InputError | None = None
         self._key = _key(api_key_env)
         clients = -(-concurrency // CALLS_PER_CLIENT)
@@ -176,8 +179,10 @@ class OpenAIBackend:
             return Response("", "error", str(error))
         async with self._slots:
             for attempt in range(self._retries + 1):
-                await self._turn()
+                expected = self._expected_tokens(request)
+                await self._turn(expected)
                 outcome = await self._attempt(body)
+                self._account(outcome, expected)
                 if isinstance(outcome, Response):
                     return outcome
                 if outcome.fatal:
@@ -209,18 +214,30 @@ class OpenAIBackend:
         form = format_for(request, self._structured)
         return body if form is None else {**body, "response_format": form}
 
-    async def _turn(self) -> None:
-        """Wait until the limits let a call out."""
+    def _expected_tokens(self, request: Request) -> float:
+        """What a call will take, before it is known: its text by a rule of thumb, or the mean of those that ended."""
+        return max(len(request.text) / CHARS_PER_TOKEN, self._mean_tokens)
+
+    def _account(self, outcome: Response | _Failure, expected: float) -> None:
+        """Put what a call took in the place of what was expected of it."""
+        taken = 0
+        if isinstance(outcome, Response):
+            taken = (outcome.usage.prompt_tokens or 0) + (outcome.usage.completion_tokens or 0)
+            self._answered += 1
+            self._mean_tokens += (taken - self._mean_tokens) / self._answered
+        self._token_pace.reserve(taken - expected, self._loop.time())
+
+    async def _turn(self, tokens: float) -> None:
+        """Wait until the limits let a call of so many tokens out."""
         now = self._loop.time()
-        # Tokens are known after the call only: the pace is charged then, and asked here.
-        wait = max(self._request_pace.reserve(1, now), self._token_pace.reserve(0, now), self._held_until - now)
+        wait = max(self._request_pace.reserve(1, now), self._token_pace.reserve(tokens, now), self._held_until - now)
         if wait > 0:
             await asyncio.sleep(wait)
         if self._fatal:
             raise self._fatal
 
     async def _attempt(self, body: dict[str, Any]) -> Response | _Failure:
-        from openai import APIConnectionError, APIStatusError, APITimeoutError
+        from openai import APIConnectionError, APIStatusError, APITimeoutError, OpenAIError
 
         try:
             # As plain bytes: the client's typed method takes as long over the schema as over the whole call.
@@ -232,6 +249,8 @@ class OpenAIBackend:
         except APIConnectionError as error:
             cause = error.__cause__ or error
             return _Failure(self._told(f"connection failed ({type(cause).__name__}: {cause})"), transient=True)
+        except OpenAIError as error:
+            return _Failure(self._told(f"{type(error).__name__}: {error}"))
         return self._read(content)
 
     def _read(self, content: bytes) -> Response | _Failure:
@@ -245,7 +264,6 @@ class OpenAIBackend:
         except (ValueError, RecursionError):
             return _Failure("the reply is no JSON", transient=True)
         usage = reply.usage or _Usage()
-        self._token_pace.reserve((usage.prompt_tokens or 0) + (usage.completion_tokens or 0), self._loop.time())
         if not reply.choices:
             status = reply.error.get("code") if isinstance(reply.error, dict) else None
             transient = isinstance(status, int) and is_transient(status)

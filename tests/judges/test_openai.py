@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import logging
+import traceback
 from collections.abc import Callable, Iterator
 from itertools import chain, repeat
 from typing import Any
@@ -31,7 +32,7 @@ from tests.judges.chat_server import (
     good,
     image_uri,
 )
-from tests.judges.scripted import WHITE, dimension, item
+from tests.judges.scripted import MARKERS, WHITE, dimension, item
 
 pytest.importorskip("openai", reason="needs the extra api")
 
@@ -204,6 +205,39 @@ def test_a_wait_that_one_call_is_told_holds_back_the_next(backend: Make, monkeyp
     assert len(waits) == 1 and 400 < waits[0] <= 500
 
 
+def test_a_limit_of_tokens_holds_before_the_first_answer_is_known(
+    backend: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr("asyncio.sleep", sleep)
+    requests = [build_request("direct", item(n)) for n in range(1, 5)]
+    with ChatServer() as server:
+        backend(server, tokens_per_minute=600).generate(requests)
+    text = len(requests[0].text) / 4
+    # A token every 0.1 s: each call waits for the text of those before it, all of which are under way.
+    assert len(waits) == 3 and sorted(waits) == waits
+    assert waits[0] == pytest.approx(text / 10, rel=0.2) and waits[2] == pytest.approx(3 * text / 10, rel=0.2)
+
+
+def test_what_a_call_really_took_takes_the_place_of_the_guess(backend: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr("asyncio.sleep", sleep)
+    with ChatServer() as server:
+        one = backend(server, tokens_per_minute=600)
+        for n in (1, 2):
+            one.generate([build_request("direct", item(n))])
+    (wait,) = waits
+    assert wait == pytest.approx((PROMPT_TOKENS + COMPLETION_TOKENS) / 10, rel=0.2)
+
+
 FATAL = {
     401: failure(401, f"Incorrect API key provided: {KEY}"),
     402: failure(402, "no credit"),
@@ -220,7 +254,9 @@ def test_errors_that_all_calls_would_meet_end_the_run_and_name_the_variable(stat
     assert len(server.requests) == 1
     message = str(error.value)
     assert f"HTTP {status}" in message and VARIABLE in message and KEY not in message
-    assert error.value.__cause__ is None and KEY not in repr(error.value)
+    assert error.value.__cause__ is None and error.value.__context__ is None and KEY not in repr(error.value)
+    told = "".join(traceback.format_exception(error.value))
+    assert KEY not in told and "Bearer" not in told
 
 
 def test_the_key_is_sent_and_is_found_nowhere_else(backend: Make, caplog: pytest.LogCaptureFixture) -> None:
@@ -297,6 +333,16 @@ def test_the_agents_calls_go_to_the_model_that_can_see_and_to_the_one_that_reads
     assert prediction.status == "ok" and one.model == "eyes + words"
     assert [request["model"] for request in server.requests] == ["eyes", "words", "words"]
     assert [image_uri(request) is not None for request in server.requests] == [True, False, False]
+
+
+def test_on_the_wire_vision_learns_no_text_and_language_nothing_of_the_image(backend: Make) -> None:
+    with ChatServer() as server:
+        PROTOCOLS["agent"].judge([item()], backend(server))
+    vision, language, fusion = map(json.dumps, server.requests)
+    text, picture = [MARKERS[name] for name in ("caption", "citation", "title", "overlap")], MARKERS["ocr"]
+    assert picture in vision and not [marker for marker in text if marker in vision]
+    assert MARKERS["caption"] in language and picture not in language and "image_url" not in language
+    assert not [marker for marker in MARKERS.values() if marker in fusion] and "image_url" not in fusion
 
 
 def test_tokens_are_kept_and_an_unknown_number_stays_unknown(backend: Make) -> None:
