@@ -195,7 +195,7 @@ class TextBox(Record):
 
     Attributes:
         text: What was read.
-        confidence: 0..1; 1 for text that the PDF itself tells.
+        confidence: 0..1; 1 for text that the PDF itself tells, None where the engine tells none.
         bbox: x0, y0, x1, y1 in pixels of the figure's image.
         rotated: Whether it runs upwards or downwards.
         source: ``"pdf"``: told by the PDF; ``"ocr"``: read from the pixels.
@@ -204,7 +204,7 @@ class TextBox(Record):
     """
 
     text: str
-    confidence: Share
+    confidence: Share | None
     bbox: BBox
     rotated: bool = False
     source: Literal["pdf", "ocr"] = "ocr"

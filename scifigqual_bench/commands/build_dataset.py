@@ -14,6 +14,7 @@ from scifigqual_bench.errors import InputError
 
 if TYPE_CHECKING:
     from scifigqual_bench.dataset.distributed import Executor
+    from scifigqual_bench.dataset.extractor import PaperExtractor
 
 
 def parser() -> argparse.ArgumentParser:
@@ -38,10 +39,19 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--jsonl", type=Path, metavar="FILE", help="also write the rows without images as JSON Lines")
     p.add_argument(
         "--features",
-        choices=("rapidocr", "vision", "none"),
+        choices=("rapidocr", "paddleocr", "pdf", "vision", "none"),
         default="rapidocr",
-        help="sidecar features: image statistics and OCR (default), statistics alone, or a null column; "
-        "scanned pages are read only with OCR",
+        help="sidecar features: image statistics and text, from the PDF where it tells it and else by OCR (rapidocr, "
+        "the default, or paddleocr); text from the PDF alone (pdf); statistics alone (vision); or a null column "
+        "(none). Scanned pages are read only with OCR",
+    )
+    p.add_argument(
+        "--ocr-option",
+        type=option,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of paddleocr, for example text_detection_model_dir=FOLDER; repeat it for more",
     )
     p.add_argument("--workers", type=_positive(int), metavar="N", help="PDFs read at a time (default: CPUs)")
     p.add_argument(
@@ -103,12 +113,17 @@ def _executor(args: argparse.Namespace) -> Executor | None:
     return Executor(args.executor, dict(args.executor_option))
 
 
-def _explain(args: argparse.Namespace) -> int:
+def _extractor(args: argparse.Namespace) -> PaperExtractor:
     from scifigqual_bench.dataset.extractor import PaperExtractor
+
+    return PaperExtractor(args.features, tuple(sorted(dict(args.ocr_option).items())))
+
+
+def _explain(args: argparse.Namespace) -> int:
     from scifigqual_bench.report.explain import explain
 
     out = args.out or Path(f"{args.explain.stem}.explain.html")
-    explain(args.explain, out, ocr=PaperExtractor(args.features).ocr_engine())
+    explain(args.explain, out, ocr=_extractor(args).ocr_engine())
     print(out)
     return OK
 
@@ -117,7 +132,6 @@ def _build(args: argparse.Namespace) -> int:
     if args.out is None:
         raise InputError("--pdfs needs --out FOLDER")
     from scifigqual_bench.dataset.build import build_dataset, list_pdfs
-    from scifigqual_bench.dataset.extractor import PaperExtractor
     from scifigqual_bench.dataset.staging import Limits
 
     result = build_dataset(
@@ -125,7 +139,7 @@ def _build(args: argparse.Namespace) -> int:
         args.out,
         ratings=args.ratings,
         papers=args.papers,
-        extract=PaperExtractor(args.features),
+        extract=_extractor(args),
         workers=args.workers,
         limits=Limits(args.timeout_per_pdf, args.memory_per_pdf),
         executor=_executor(args),

@@ -8,15 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import scifigqual_bench
-from scifigqual_bench.features.ocr import OcrEngine, ocr_engine
+from scifigqual_bench.features.ocr import OCR_ENGINES, OcrEngine, ocr_engine
 from scifigqual_bench.pdf.extract import ExtractedFigure, Extraction, extract_paper
-from scifigqual_bench.records import Figure, PaperMeta, Problem, SidecarFeatures
+from scifigqual_bench.records import PaperMeta, Problem, SidecarFeatures
 
-FeatureChoice = Literal["rapidocr", "vision", "none"]
-FeatureExtractor = Callable[[Figure, bytes], SidecarFeatures]
+FeatureChoice = Literal["rapidocr", "paddleocr", "pdf", "vision", "none"]
+FEATURE_CHOICES: tuple[FeatureChoice, ...] = FeatureChoice.__args__
+FeatureExtractor = Callable[[ExtractedFigure], SidecarFeatures]
 
 
 class Extractor(Protocol):
@@ -42,11 +43,14 @@ class PaperExtractor:
     """The project's own extraction.
 
     Attributes:
-        features: Sidecar features: image statistics and OCR, statistics alone, or a null column. Scanned pages are
-            read only with ``"rapidocr"``.
+        features: Sidecar features. ``"rapidocr"`` and ``"paddleocr"``: image statistics, and text from the PDF where
+            it tells it, by that engine where it does not; ``"pdf"``: text from the PDF alone; ``"vision"``: image
+            statistics alone; ``"none"``: a null column. Only an OCR engine reads scanned pages.
+        ocr_options: Options of the engine as pairs, see :mod:`scifigqual_bench.features.paddle`.
     """
 
     features: FeatureChoice = "rapidocr"
+    ocr_options: tuple[tuple[str, Any], ...] = ()
 
     @property
     def identity(self) -> str:
@@ -54,9 +58,10 @@ class PaperExtractor:
 
         Raises:
             ImportError: A package that the features need is missing; names the remedy.
+            InputError: A model that the features need is missing; names the option.
         """
         engine = self.ocr_engine()
-        return json.dumps([self.features, engine.name if engine else None, code_version()])
+        return json.dumps([self.features, self.ocr_options, engine.name if engine else None, code_version()])
 
     @property
     def modules(self) -> tuple[str, ...]:
@@ -70,13 +75,28 @@ class PaperExtractor:
 
     def ocr_engine(self) -> OcrEngine | None:
         """What reads text in images and on scanned pages; None where no image is measured."""
-        return None if self.features == "none" else ocr_engine("rapidocr" if self.features == "rapidocr" else "none")
+        if self.features == "none":
+            return None
+        return ocr_engine(self.features if self.features in OCR_ENGINES else "none", options=dict(self.ocr_options))
 
     def __call__(self, pdf: Path, meta: PaperMeta) -> Extraction:
         """Read one PDF and measure its figures."""
         engine = self.ocr_engine()
         extraction = extract_paper(pdf, meta, ocr=engine)
-        return extraction if engine is None else with_features(extraction, _measure_with(engine))
+        return extraction if engine is None else with_features(extraction, self._measure_with(engine))
+
+    def _measure_with(self, engine: OcrEngine) -> FeatureExtractor:
+        from scifigqual_bench.features.extract import extract_features
+
+        def measure(found: ExtractedFigure) -> SidecarFeatures:
+            figure, printed = found.figure, found.printed
+            if printed is not None and self.features == "vision":
+                printed = printed.without_text
+            return extract_features(
+                found.image, caption=figure.caption, print_size_pt=figure.print_size_pt, ocr=engine, printed=printed
+            )
+
+        return measure
 
 
 @cache
@@ -100,7 +120,7 @@ def with_features(extraction: Extraction, measure: FeatureExtractor) -> Extracti
     for found in extraction.figures:
         figure = found.figure
         try:
-            figure = figure.model_copy(update={"features": measure(figure, found.image)})
+            figure = figure.model_copy(update={"features": measure(found)})
         except MemoryError:  # the limit of the whole paper, not a fault of one figure
             raise
         except Exception as error:  # an OCR engine can fail in its own ways; the figure is kept without features
@@ -109,12 +129,3 @@ def with_features(extraction: Extraction, measure: FeatureExtractor) -> Extracti
         figures.append(replace(found, figure=figure))
     report = extraction.report.model_copy(update={"problems": problems})
     return Extraction(report=report, figures=tuple(figures), dropped=extraction.dropped)
-
-
-def _measure_with(engine: OcrEngine) -> FeatureExtractor:
-    from scifigqual_bench.features.extract import extract_features
-
-    def measure(figure: Figure, image: bytes) -> SidecarFeatures:
-        return extract_features(image, caption=figure.caption, print_size_pt=figure.print_size_pt, ocr=engine)
-
-    return measure

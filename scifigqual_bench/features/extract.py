@@ -77,7 +77,7 @@ def image_features(
     height, width = rgb.shape[:2]
     reading = read_text(rgb, ocr, printed)
     boxes = [box.model_copy(update={"contrast": text_contrast(rgb, box.bbox)}) for box in reading_order(reading.boxes)]
-    confidences = [box.confidence for box in boxes if box.source == "ocr"]
+    confidences = [box.confidence for box in boxes if box.source == "ocr" and box.confidence is not None]
     sizes = font_sizes_pt(boxes, print_size_pt[1] / height) if print_size_pt else []
     contrasts = _contrasts(boxes)
     letters = panel_letters(boxes, width, height)

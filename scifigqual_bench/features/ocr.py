@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import json
 import math
 import os
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from scifigqual_bench.errors import InputError
 from scifigqual_bench.features._opencv import cv2
 from scifigqual_bench.features.vision import Pixels
 from scifigqual_bench.records import TextBox
@@ -33,6 +35,8 @@ MIN_CONFIDENCE = 0.5
 """Confidence under which nothing was read."""
 
 EngineName = Literal["rapidocr", "paddleocr", "none"]
+OCR_ENGINES = ("rapidocr", "paddleocr")
+"""The engines that read."""
 
 
 class OcrEngine(Protocol):
@@ -135,7 +139,7 @@ class RapidOcr:
         back = limits / (scaled.shape[1], scaled.shape[0])
         pieces = self._read_pieces([_cut(scaled, corners) for corners in found.boxes])
         return [
-            _text_box(text, confidence, np.clip(corners * back, 0, limits))
+            text_box(text, confidence, np.clip(corners * back, 0, limits))
             for (text, confidence), corners in zip(pieces, found.boxes, strict=True)
             if confidence >= MIN_CONFIDENCE and text.strip()
         ]
@@ -180,31 +184,16 @@ def _sides(corners: np.ndarray) -> tuple[float, float]:
     return max(steps[0], steps[2]), max(steps[1], steps[3])
 
 
-def _text_box(text: str, confidence: float, corners: np.ndarray) -> TextBox:
+def text_box(text: str, confidence: float | None, corners: np.ndarray) -> TextBox:
     """A record from four corners, clockwise from the top left."""
     across, down = _sides(corners)
     return TextBox(
         text=text,
-        confidence=min(1.0, round(float(confidence), 4)),
+        confidence=None if confidence is None else min(1.0, round(confidence, 4)),
         bbox=[round(float(x), 1) for x in (*corners.min(axis=0), *corners.max(axis=0))],
         # one upright letter or digit is tall, too
         rotated=bool(down >= TALL * across and len(text.strip()) > 1),
     )
-
-
-@cache
-def _engine(name: EngineName, threads: int, options: tuple[tuple[str, Any], ...]) -> OcrEngine:
-    if name == "paddleocr":
-        from scifigqual_bench.features.paddle import paddle_engine
-
-        return paddle_engine(dict(options), threads=threads)
-    if options:
-        raise ValueError(f"the OCR engine {name} takes no options; given: {', '.join(key for key, _ in options)}")
-    if name == "rapidocr":
-        return RapidOcr(threads)
-    if name == "none":
-        return NoOcr()
-    raise ValueError(f"unknown OCR engine {name!r}: choose rapidocr, paddleocr or none")
 
 
 def ocr_engine(name: EngineName, threads: int = 1, options: Mapping[str, Any] | None = None) -> OcrEngine:
@@ -213,13 +202,29 @@ def ocr_engine(name: EngineName, threads: int = 1, options: Mapping[str, Any] | 
     Args:
         name: ``"rapidocr"``, ``"paddleocr"`` or ``"none"``.
         threads: CPU threads of the engine.
-        options: Of ``paddleocr`` alone, see :func:`scifigqual_bench.features.paddle.paddle_engine`.
+        options: Of ``paddleocr`` alone, see :mod:`scifigqual_bench.features.paddle`.
 
     Raises:
-        ImportError: The engine's packages or models are missing; names the remedy.
-        ValueError: Unknown name, or options that the engine does not take.
+        ImportError: The engine's package or the models in it are missing; names the remedy.
+        InputError: Options that the engine does not take, or models that are not there.
+        ValueError: Unknown name.
 
     >>> ocr_engine("none").name
     'none'
     """
-    return _engine(name, threads, tuple(sorted((options or {}).items())))
+    if options and name != "paddleocr":
+        raise InputError(f"only paddleocr takes options, not {name}: {', '.join(sorted(options))}")
+    return _engine(name, threads, json.dumps(dict(options or {}), sort_keys=True, default=str))
+
+
+@cache
+def _engine(name: EngineName, threads: int, options: str) -> OcrEngine:
+    if name == "rapidocr":
+        return RapidOcr(threads)
+    if name == "paddleocr":
+        from scifigqual_bench.features.paddle import paddle_engine
+
+        return paddle_engine(json.loads(options), threads=threads)
+    if name == "none":
+        return NoOcr()
+    raise ValueError(f"unknown OCR engine {name!r}: choose rapidocr, paddleocr or none")

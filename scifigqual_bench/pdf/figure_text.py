@@ -71,6 +71,11 @@ class PrintedFigure:
     unread: tuple[Rect, ...] = ()
     outlined: bool = False
 
+    @property
+    def without_text(self) -> PrintedFigure:
+        """Its images alone."""
+        return PrintedFigure(rasters=self.rasters)
+
 
 @dataclass(frozen=True)
 class _Word:
