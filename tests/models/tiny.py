@@ -100,33 +100,51 @@ def llava(folder: Path) -> Path:
 
 def internvl(folder: Path) -> Path:
     """An InternVL of 4 image tokens a tile, as a folder."""
+    from transformers import InternVLForConditionalGeneration
+
+    config, processor = internvl_parts(VISION, TEXT | {"num_key_value_heads": 2}, tile=32, patch=8)
+    return _saved(folder, InternVLForConditionalGeneration, config, processor)
+
+
+def internvl_parts(
+    vision: dict[str, Any], text: dict[str, Any], *, tile: int, patch: int, context: int = CONTEXT
+) -> tuple[Any, Any]:
+    """Configuration and processor of an InternVL of any size.
+
+    Args:
+        vision: Sizes of the InternViT.
+        text: Sizes of the Qwen2; its vocabulary may be larger than the tokenizer's.
+        tile: Pixels along a tile's side.
+        patch: Pixels along a patch's side; four patches make an image token.
+        context: Tokens of prompt and answer together.
+    """
     from transformers import (
         GotOcr2ImageProcessor,
         InternVLConfig,
-        InternVLForConditionalGeneration,
         InternVLProcessor,
         InternVLVideoProcessor,
         InternVLVisionConfig,
         Qwen2Config,
     )
 
-    words = tokenizer()
+    words, image_tokens = tokenizer(), (tile // patch) ** 2 // 4
     config = InternVLConfig(
-        vision_config=InternVLVisionConfig(**VISION, image_size=[32, 32], patch_size=[8, 8]),
-        text_config=Qwen2Config(**TEXT, **_text(words), num_key_value_heads=2),
+        vision_config=InternVLVisionConfig(**vision, image_size=[tile, tile], patch_size=[patch, patch]),
+        text_config=Qwen2Config(**(_text(words) | {"max_position_embeddings": context} | text)),
         image_token_id=words.convert_tokens_to_ids(IMAGE),
-        image_seq_length=4,
+        image_seq_length=image_tokens,
         downsample_ratio=0.5,
+        architectures=["InternVLForConditionalGeneration"],
     )
-    images = GotOcr2ImageProcessor(size={"height": 32, "width": 32}, crop_to_patches=True, max_patches=4)
+    size = {"height": tile, "width": tile}
     processor = InternVLProcessor(
-        images,
+        GotOcr2ImageProcessor(size=size, crop_to_patches=True),
         words,
-        InternVLVideoProcessor(size={"height": 32, "width": 32}),
-        image_seq_length=4,
+        InternVLVideoProcessor(size=size),
+        image_seq_length=image_tokens,
         chat_template=TEMPLATE,
     )
-    return _saved(folder, InternVLForConditionalGeneration, config, processor)
+    return config, processor
 
 
 ARCHITECTURES: dict[str, Callable[[Path], Path]] = {"llava": llava, "internvl": internvl}
