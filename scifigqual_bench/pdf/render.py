@@ -33,7 +33,6 @@ class Crop:
         bbox: The ink, in PDF points from the page's top left corner; the image shows up to MARGIN more on each side.
         dpi: Resolution; below the one asked for where the image would have been too large.
         frame: What the image shows, margin included, in PDF points from the page's top left corner.
-        turn: Quarter turns clockwise that brought it upright.
     """
 
     png: bytes
@@ -43,7 +42,6 @@ class Crop:
     bbox: Rect
     dpi: float
     frame: Rect
-    turn: int = 0
 
 
 def render_region(page: object, bbox: Rect, dpi: float = DPI, max_side: int = MAX_SIDE) -> Crop:
