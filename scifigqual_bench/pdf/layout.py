@@ -48,6 +48,7 @@ class Role(IntEnum):
     BODY = 1
     HEADING = 2
     FURNITURE = 3
+    NOTE = 4
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,8 @@ class PageLayout:
         level: (n,) whether the line runs from left to right.
         roles: (n,) :class:`Role`.
         columns: Text columns of this page, widest last.
-        drawings: The page's paths without the ornaments that pages share, such as the rule under a running head.
+        drawings: The page's paths without the ornaments that pages share, such as the rule under a running head, and
+            without the rules over footnotes.
     """
 
     page: Page
@@ -154,6 +156,7 @@ def analyse(document: Document) -> Layout:
         roles = np.where(marked, Role.FURNITURE, Role.OTHER)
         _mark_body(text, roles, here, body_size, body_font)
         _mark_headings(text, roles, here, body_size)
+        over_notes = _mark_notes(text, roles, here, body_size)
         pages.append(
             PageLayout(
                 page=text.page,
@@ -164,7 +167,9 @@ def analyse(document: Document) -> Layout:
                 roles=roles,
                 columns=here,
                 drawings=tuple(
-                    path for path in text.page.drawings if _place(path.bbox, text.page, usual) not in ornaments
+                    path
+                    for path in text.page.drawings
+                    if path.bbox not in over_notes and _place(path.bbox, text.page, usual) not in ornaments
                 ),
             )
         )
@@ -443,3 +448,27 @@ def _same_heading(above: Line, line: Line) -> bool:
     alike = abs(above.size - line.size) < 0.3 and (above.bold, above.italic) == (line.bold, line.italic)
     below = abs(line.bbox[0] - above.bbox[0]) < 4 * line.size and line.bbox[3] - above.bbox[3] < 1.4 * line.size
     return alike and below
+
+
+def _mark_notes(text: _Text, roles: np.ndarray, columns: tuple[Column, ...], body_size: float) -> set[Rect]:
+    """Mark the footnotes: what is smaller than the body, under a short rule, down to the foot of its column.
+
+    Returns:
+        The rules over them.
+    """
+    box, found = text.boxes, set()
+    rules = [d.bbox for d in text.page.drawings if d.bbox[3] - d.bbox[1] < RULE and d.bbox[2] - d.bbox[0] > 4 * RULE]
+    for left, right in columns:
+        short = [
+            rule
+            for rule in rules
+            if abs(rule[0] - left) < EDGE and rule[2] < left + 0.6 * (right - left) and rule[1] > 0.4 * text.page.height
+        ]
+        for rule in short:
+            inside = (box[:, 0] > left - 2 * EDGE) & (box[:, 2] < right + 2 * EDGE) & (roles != Role.FURNITURE)
+            below = inside & text.level & (box[:, 3] > rule[3] + 0.5 * body_size)
+            others = [r for r in rules if r[1] > rule[3] + RULE and r[0] < right and r[2] > left]
+            if below.any() and not others and (text.sizes[below] < body_size - 0.4).all():
+                roles[below] = Role.NOTE
+                found.add(rule)
+    return found

@@ -31,6 +31,8 @@ TITLE_REACH = 20.0
 """Points: how far above or below a graphic its titles and legends stand ..."""
 LABEL_REACH = 24.0
 """... and how far to its sides its row labels."""
+RULE_REACH = 8.0
+"""Points: how far above its caption the first rule of an algorithm stands, at the most."""
 MIN_SIDE = 8.0
 """Points; what is smaller is a rule or a letter, and no float."""
 CLEARANCE = 1.5
@@ -41,6 +43,12 @@ PICTURE, RULED, TEXT = 0, 1, 2
 """Kinds of elements: images and paths, rules among the paths, lines of text."""
 PAGE_SHARE = 0.85
 """An image or path over this share of the page is a background."""
+FEW_LINES = 2
+"""A page with no more lines of running text is one of figures."""
+CONFIDENCE = {"graphics": 0.9, "rules": 0.7, "text": 0.5}
+"""What a region is worth that is a picture, stands between rules, or is of loose words (:class:`Region`) ..."""
+UNUSUAL = 0.2
+"""... and how much less on a side on which the paper does not usually set its graphics."""
 _SUBCAPTION = re.compile(r"\s*\(?[a-z]\)\s*\S")
 
 
@@ -51,7 +59,8 @@ class Region:
     Attributes:
         page: From 1.
         bbox: The graphic without its caption, in PDF points from the page's top left corner.
-        method: ``graphics-above-caption``, ``text-below-caption`` and so on: what was found, and on which side.
+        method: ``graphics-above-caption``, ``text-below-caption`` and so on: what was found, and on which side;
+            ``graphics-previous-page`` where it stands on another page than its caption.
         confidence: 0..1, a rank of trust, not a probability: pictures over rules over loose words, and less for a side
             on which the paper does not usually set its graphics.
         subcaptions: Whether there are captions of single panels, such as "(a) Loss"; they are part of the box.
@@ -94,11 +103,13 @@ class _Claim:
         side: The side that was chosen.
         usual: Whether the paper usually sets its graphics on that side.
         clusters: What it got.
+        enclosed: What the rules of its float enclose, where they do.
     """
 
     caption: Caption
     zones: dict[Side, Rect]
     barriers: np.ndarray
+    enclosed: Rect | None = None
     side: Side = "above"
     usual: bool = True
     clusters: list[_Cluster] = field(default_factory=list)
@@ -132,11 +143,23 @@ def find_regions(
     for page, order, clusters, claims in pages:
         clusters = _divided(clusters, claims, habits)
         _settle(claims, clusters, habits)
-        owned = {id(cluster) for claim in claims for cluster in claim.clusters}
-        loose = [cluster for cluster in clusters if id(cluster) not in owned]
+        for claim in claims:
+            _widen(claim, page, _free(clusters, claims))
+        loose = _free(clusters, claims)
         for k, claim in zip(order, claims, strict=True):
             found[k] = _region(claim, page, loose)
+    captioned = {caption.page for caption in captions}
+    for k, caption in enumerate(captions):
+        if caption.kind == "figure" and isinstance(found[k], Problem):
+            pages = [page for page in layout.pages if page.page.number not in captioned]
+            found[k] = _on_neighbouring_page(caption, pages) or found[k]
     return found
+
+
+def _free(clusters: Sequence[_Cluster], claims: Sequence[_Claim]) -> list[_Cluster]:
+    """The clusters of a page that no caption has."""
+    taken = {id(cluster) for claim in claims for cluster in claim.clusters}
+    return [cluster for cluster in clusters if id(cluster) not in taken]
 
 
 # --- clusters ---------------------------------------------------------------------------------------------------------
@@ -192,27 +215,35 @@ def _frames(page: PageLayout, captions: Sequence[Caption]) -> np.ndarray:
     frames = np.array(boxes, dtype=float).reshape(-1, 4)
     size = frames[:, 2:] - frames[:, :2]
     frames = frames[(size[:, 1] > 24) & (size[:, 1] < limit) & (size[:, 0] > 40)]
-    ruled = [box for caption in captions if (box := _between_rules(page, caption)) and box[3] - box[1] < limit]
-    return np.concatenate([frames, np.array(ruled, dtype=float).reshape(-1, 4)])
+    ruled = [box for c in captions if (box := _between_rules(page, c, captions)) and box[3] - box[1] < limit]
+    margin = np.array([-2 * EDGE, 0, 2 * EDGE, 0])
+    return np.concatenate([frames, np.array(ruled, dtype=float).reshape(-1, 4) + margin])
 
 
-def _between_rules(page: PageLayout, caption: Caption) -> Rect | None:
-    """What the two rules next to a caption enclose: an algorithm below it, a text above the caption of a figure."""
+def _between_rules(page: PageLayout, caption: Caption, captions: Sequence[Caption]) -> Rect | None:
+    """What the rules next to a caption enclose: an algorithm below it, a text above the caption of a figure."""
     x0, y0, x1, y1 = caption.bbox
     rules = page.rules_between(x0, x1)
     if caption.kind in ("algorithm", "listing"):
-        pair = [rule for rule in rules if rule[1] > y1 - 1][:2]
+        # the rule over the next algorithm stands right above its caption
+        ends = [c.bbox[1] - RULE_REACH for c in captions if c.bbox[1] > y1 and c.bbox[0] < x1 and c.bbox[2] > x0]
+        inside = [rule for rule in rules if y1 - 1 < rule[1] < min(ends, default=page.page.height)]
+        enclosing = [rule for rule in inside if _same_ends(rule, inside[0])]
     elif caption.kind == "figure":
-        pair = [rule for rule in rules if rule[3] < y0 + 1][-2:]
-        near = len(pair) == 2 and y0 - pair[1][3] < REACH
-        if not near or abs(pair[0][0] - pair[1][0]) + abs(pair[0][2] - pair[1][2]) > EDGE:
+        enclosing = [rule for rule in rules if rule[3] < y0 + 1][-2:]
+        if not enclosing or y0 - enclosing[-1][3] > REACH or not _same_ends(enclosing[0], enclosing[-1]):
             return None
     else:
         return None
-    if len(pair) < 2:
+    if len(enclosing) < 2:
         return None
-    left, right = page.column_of(caption.bbox)
-    return left - 2 * EDGE, pair[0][1], right + 2 * EDGE, pair[1][3]
+    (left, top, right, _), bottom = enclosing[0], enclosing[-1][3]
+    return left, top, right, bottom
+
+
+def _same_ends(one: Rect, two: Rect) -> bool:
+    """Whether two rules begin and end one below the other."""
+    return abs(one[0] - two[0]) + abs(one[2] - two[2]) < EDGE
 
 
 def _inside_any(boxes: np.ndarray, frames: np.ndarray) -> np.ndarray:
@@ -275,19 +306,40 @@ def _claim(page: PageLayout, caption: Caption, captions: Sequence[Caption], body
     """The strips in which a caption's graphic may lie, by side, and what bounds them: body text and other captions."""
     others = np.array([c.bbox for c in captions if c is not caption], dtype=float).reshape(-1, 4)
     barriers = np.concatenate([page.boxes[body], others])
-    left, right = _sides(page, caption, barriers)
+    zones = _zones(page, caption, _sides(page, caption, barriers), barriers)
+    return _Claim(caption, zones, np.concatenate([barriers, [caption.bbox]]), _between_rules(page, caption, captions))
+
+
+def _widen(claim: _Claim, page: PageLayout, free: Sequence[_Cluster]) -> None:
+    """Look for the graphic of a caption that has none over the whole width of the text.
+
+    A short caption that does not stand in the middle of its graphic tells nothing of how wide that is.
+    """
+    if _fit(claim.caption.kind, claim.clusters) >= 1 or claim.enclosed:
+        return
+    left, right = page.columns[-1] if page.columns else (0.0, page.page.width)
+    zones = _zones(page, claim.caption, (left, right), claim.barriers[:-1])
+    near: dict[Side, list[_Cluster]] = {side: _near(zones[side], side, free) for side in ("above", "below")}
+    fits = {side: _fit(claim.caption.kind, near[side]) for side in near}
+    side = max(fits, key=lambda side: fits[side])
+    if fits[side] >= 1:
+        claim.zones, claim.clusters, claim.side, claim.usual = zones, near[side], side, False
+
+
+def _zones(page: PageLayout, caption: Caption, sides: tuple[float, float], barriers: np.ndarray) -> dict[Side, Rect]:
+    """The strips between two sides above and below a caption, up to the next barrier, and its row."""
+    left, right = sides
     _, y0, _, y1 = caption.bbox
     overlap = np.minimum(barriers[:, 2], right) - np.maximum(barriers[:, 0], left)
     crossing = barriers[overlap > np.minimum(12.0, 0.5 * (barriers[:, 2] - barriers[:, 0]))]
     above = crossing[crossing[:, 3] < y0 + EDGE, 3]
     below = crossing[crossing[:, 1] > y1 - EDGE, 1]
     column = page.column_of(caption.bbox)
-    zones: dict[Side, Rect] = {
+    return {
         "above": (left, max(above, default=0.0), right, y0),
         "below": (left, y1, right, min(below, default=page.page.height)),
         "beside": (column[0], y0, column[1], y1),
     }
-    return _Claim(caption, zones, np.concatenate([barriers, [caption.bbox]]))
 
 
 def _sides(page: PageLayout, caption: Caption, barriers: np.ndarray) -> tuple[float, float]:
@@ -406,7 +458,11 @@ def _habits(pages: Sequence[tuple[list[_Cluster], list[_Claim]]]) -> dict[str, f
 
 
 def _settle(claims: Sequence[_Claim], clusters: Sequence[_Cluster], habits: dict[str, float]) -> None:
-    """Give every cluster of a page to at most one caption."""
+    """Give every cluster of a page to at most one caption.
+
+    Each takes the side that fits it best; what two of them want is divided; who is left with nothing takes what nobody
+    has on his other side.
+    """
     for claim in claims:
         kind = claim.caption.kind
         near: dict[Side, list[_Cluster]] = {s: _near(claim.zones[s], s, clusters) for s in ("above", "below")}
@@ -423,6 +479,10 @@ def _settle(claims: Sequence[_Claim], clusters: Sequence[_Cluster], habits: dict
         for two in claims[i + 1 :]:
             if any(c in two.clusters for c in one.clusters):
                 _share(one, two)
+    for claim in claims:
+        if not claim.clusters:
+            claim.side, claim.usual = ("below" if claim.side == "above" else "above"), False
+            claim.clusters = _near(claim.zones[claim.side], claim.side, _free(clusters, claims))
 
 
 def _beside(claim: _Claim, cluster: _Cluster) -> bool:
@@ -476,6 +536,8 @@ def _region(claim: _Claim, page: PageLayout, loose: Sequence[_Cluster]) -> Regio
     bodies = [c for c in claim.clusters if c.graphic] or [c for c in claim.clusters if c.ruled]
     method = "graphics" if any(c.graphic for c in bodies) else "rules" if bodies else "text"
     bodies = bodies or list(claim.clusters)
+    if caption.kind in ("algorithm", "listing") and claim.enclosed:
+        return Region(caption.page, claim.enclosed, "rules-below-caption", CONFIDENCE["rules"], subcaptions=False)
     if not bodies:
         return _none(caption, "no graphic found above, below or beside its caption")
     core = _union([c.box for c in bodies])
@@ -492,11 +554,30 @@ def _region(claim: _Claim, page: PageLayout, loose: Sequence[_Cluster]) -> Regio
         return _none(caption, f"nothing larger than {MIN_SIDE:.0f} points found {side} its caption")
     return Region(
         page=caption.page,
-        bbox=tuple(float(v) for v in box),
+        bbox=_floats(box),
         method=f"{method}-{side}-caption",
-        confidence=round({"graphics": 0.9, "rules": 0.7, "text": 0.5}[method] - (0.0 if claim.usual else 0.2), 2),
+        confidence=round(CONFIDENCE[method] - (0.0 if claim.usual else UNUSUAL), 2),
         subcaptions=any(_SUBCAPTION.match(line.text) and _overlap(line.bbox, box) for line in page.page.lines),
     )
+
+
+def _on_neighbouring_page(caption: Caption, pages: Sequence[PageLayout]) -> Region | None:
+    """The graphic of a caption without one, where the page before or after it holds nothing but graphics."""
+    for step, name in ((-1, "previous"), (1, "next")):
+        for page in pages:
+            if page.page.number != caption.page + step or (page.roles == Role.BODY).sum() > FEW_LINES:
+                continue
+            clusters = _clusters(page, page.roles != Role.OTHER)
+            if any(cluster.graphic for cluster in clusters):
+                box = _union([cluster.box for cluster in clusters])
+                confidence = round(CONFIDENCE["graphics"] - 2 * UNUSUAL, 2)
+                return Region(page.page.number, _floats(box), f"graphics-{name}-page", confidence, subcaptions=False)
+    return None
+
+
+def _floats(box: Rect) -> Rect:
+    x0, y0, x1, y1 = map(float, box)
+    return x0, y0, x1, y1
 
 
 def _none(caption: Caption, why: str) -> Problem:

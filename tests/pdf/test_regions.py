@@ -315,6 +315,179 @@ def test_a_page_printed_sideways(paper: Paper) -> None:
     assert iou(first.displayed(box_of(found)), box) > 0.95
 
 
+def test_a_short_caption_under_the_left_end_of_a_wide_graphic(paper: Paper) -> None:
+    """It is indented, so that its own middle is far from that of the graphic."""
+    page = paper.page()
+    box = plot(page, (60, 60, 552, 190))
+    page.insert_text((70, 204), "Figure 1: Loss.", fontname="tiro", fontsize=9)
+    prose(page, FULL, 230, 40)
+    assert iou(box_of(paper.regions()["1"]), box) > 0.95
+
+
+def test_a_short_caption_in_one_column_under_a_graphic_over_both(paper: Paper) -> None:
+    page = paper.page()
+    box = picture(page, (60, 60, 552, 190))
+    page.insert_text((54, 204), "Figure 1: Loss.", fontname="tiro", fontsize=9)
+    two_columns(page, 230)
+    assert iou(box_of(paper.regions()["1"]), box) > 0.95
+
+
+def test_a_figure_over_both_columns_at_the_foot_of_a_page(paper: Paper) -> None:
+    page = paper.page()
+    for edges in (LEFT, RIGHT):
+        prose(page, edges, 54, 40)
+    box = plot(page, (60, 560, 550, 690))
+    caption(
+        page, FULL, 698, "Figure 1: Loss over steps, at the foot of the page and as wide as both of its columns are."
+    )
+    assert iou(box_of(paper.regions()["1"]), box) > 0.95
+
+
+def test_a_figure_on_the_page_before_its_caption(paper: Paper) -> None:
+    """The figure fills a page of its own, and its caption stands at the head of the next one."""
+    two_columns(paper.page())
+    page = paper.page()
+    box = plot(page, (60, 60, 550, 720))
+    page = paper.page()
+    caption(page, FULL, 54, "Figure 1: (previous page) Loss over steps, for all of the seeds that were run.")
+    two_columns(page, 90)
+    found = paper.regions()["1"]
+    assert (found.page, found.method) == (2, "graphics-previous-page")
+    assert iou(found.bbox, box) > 0.95
+    assert found.confidence < 0.6
+
+
+def test_a_page_of_text_is_not_searched_for_another_pages_figure(paper: Paper) -> None:
+    page = paper.page()
+    plot(page, (60, 60, 290, 180))
+    prose(page, LEFT, 200, 40)
+    prose(page, RIGHT, 54, 55)
+    page = paper.page()
+    caption(page, LEFT, 54, "Figure 1: A figure that the author forgot to put here.")
+    two_columns(page, 90)
+    assert isinstance(paper.regions()["1"], Problem)
+
+
+def test_tables_above_their_captions_with_a_footnote_below(paper: Paper) -> None:
+    """One table lies between two captions, and the rule over the footnote is none: each has its own above it."""
+    page = paper.page()
+    prose(page, FULL, 54, 20)
+    boxes = {"1": table(page, (150, 320, 460, 390)), "2": table(page, (150, 440, 460, 510))}
+    caption(page, FULL, 400, "Table 1: Scores of the first system.", centred=True)
+    caption(page, FULL, 520, "Table 2: Scores of the second system.", centred=True)
+    page.draw_line((54, 690), (160, 690), width=0.4)
+    caption(
+        page,
+        FULL,
+        694,
+        "1 A footnote of the page, which is set in a smaller type than all of the text over it is.",
+        size=8,
+    )
+    found = paper.regions("table")
+    assert all(iou(box_of(found[number]), boxes[number]) > 0.9 for number in boxes)
+
+
+def test_algorithms_side_by_side_and_one_below_the_other(paper: Paper) -> None:
+    page = paper.page()
+    places = {"1": (54.0, 60.0, 300.0), "2": (312.0, 60.0, 558.0), "3": (312.0, 128.0, 558.0)}
+    for number, (left, top, right) in places.items():
+        rows = 8 if number == "1" else 3
+        for y in (top, top + 16, top + 20 + 12 * rows):
+            page.draw_line((left, y), (right, y), width=0.8)
+        page.insert_text((left, top + 12), f"Algorithm {number}", fontname="tibo", fontsize=SIZE)
+        page.insert_text((left + 60, top + 12), "Search by halves", fontname="tiro", fontsize=SIZE)
+        for k in range(rows):
+            page.insert_text((left + 6, top + 29 + 12 * k), "halve the range", fontname="tiro", fontsize=SIZE)
+    prose(page, FULL, 220, 40)
+    found = paper.regions("algorithm")
+    for number, (left, top, right) in places.items():
+        rows = 8 if number == "1" else 3
+        assert iou(box_of(found[number]), (left, top + 16, right, top + 20 + 12 * rows)) > 0.95
+
+
+def test_a_run_in_heading_beside_a_figure_of_words(paper: Paper) -> None:
+    page = paper.page()
+    prose(page, FULL, 54, 8)
+    page.insert_text((54, 170), "4.2", fontname="tibo", fontsize=SIZE)
+    page.insert_text((76, 170), "Datasets", fontname="tibo", fontsize=SIZE)
+    page.insert_text((54, 184), "Arithmetic", fontname="tibo", fontsize=SIZE)
+    page.insert_text(
+        (110, 184), "The data set of sums is a list of sums of two numbers", fontname="tiro", fontsize=SIZE
+    )
+    prose(page, (54, 370), 188, 12)
+    for k, row in enumerate(("Input:", "6 2 4 + 2 5 9", "Target:", "C: 0 , 2 + 5", "8 8 3")):
+        page.insert_text((384, 172 + 12 * k), row, fontname="cour", fontsize=9)
+    caption(page, (384, 558), 232, "Figure 1: A sum that is worked out with a scratchpad, in several rows.")
+    prose(page, FULL, 350, 25)
+    x0, y0, x1, y1 = box_of(paper.regions()["1"])
+    assert x0 == pytest.approx(384, abs=2) and y0 < 168 and y1 > 215 and x1 < 470
+
+
+def test_a_figure_made_of_many_pictures(paper: Paper) -> None:
+    page = paper.page()
+    for row in range(6):
+        for column in range(10):
+            picture(page, (60 + 49 * column, 60 + 30 * row, 60 + 49 * column + 44, 60 + 30 * row + 26))
+    caption(page, FULL, 248, "Figure 1: Sixty pictures, each of its own, and all of them one figure.")
+    two_columns(page, 280)
+    assert iou(box_of(paper.regions()["1"]), (60, 60, 545, 236)) > 0.95
+
+
+def test_a_diagram_of_boxes_with_text(paper: Paper) -> None:
+    """Boxes, arrows and words apart from each other, as TikZ draws them."""
+    page = paper.page()
+    for k, word in enumerate(("Encoder", "Attention", "Decoder", "Output")):
+        x = 64 + 58 * k
+        page.draw_rect((x, 90, x + 46, 130), width=0.6, radius=0.1)
+        page.insert_text((x + 4, 112), word, fontname="helv", fontsize=8)
+        if k:
+            page.draw_line((x - 12, 110), (x, 110), width=0.6)
+    page.insert_text((64, 80), "Input: a sentence", fontname="helv", fontsize=8)
+    page.insert_text((200, 146), "Loss", fontname="helv", fontsize=8)
+    caption(page, LEFT, 156, "Figure 1: The parts of the model and how they hang together.")
+    prose(page, LEFT, 190, 40)
+    prose(page, RIGHT, 54, 55)
+    assert iou(box_of(paper.regions()["1"]), (64, 72, 284, 148)) > 0.9
+
+
+@pytest.mark.parametrize("ground", [(1, 1, 1), (0.99, 0.99, 0.98), (0.93, 0.95, 1.0)], ids=["white", "paper", "tinted"])
+def test_backgrounds_of_the_page_are_no_part(paper: Paper, ground: tuple[float, float, float]) -> None:
+    page = paper.page()
+    page.draw_rect(page.rect, color=None, fill=ground)
+    box = plot(page, (58, 60, 293, 190))
+    caption(page, LEFT, 197, "Figure 1: Loss over steps, for the two seeds that were run.")
+    prose(page, LEFT, 230, 40)
+    prose(page, RIGHT, 54, 55)
+    assert iou(box_of(paper.regions()["1"]), box) > 0.95
+
+
+def test_a_review_version_with_numbered_rows(paper: Paper) -> None:
+    page = paper.page()
+    box = plot(page, (58, 60, 293, 190))
+    caption(page, LEFT, 197, "Figure 1: Loss over steps, for the two seeds that were run.")
+    prose(page, LEFT, 230, 40)
+    prose(page, RIGHT, 54, 55)
+    for k in range(56):
+        for x in (24, 572):
+            page.insert_text((x, 62 + 12 * k), f"{k:03d}", fontname="helv", fontsize=7)
+    assert iou(box_of(paper.regions()["1"]), box) > 0.95
+
+
+def test_a_listing_is_no_figure_and_bounds_one(paper: Paper) -> None:
+    page = paper.page()
+    caption(page, LEFT, 54, "Listing 1: A loop over the steps.")
+    for y in (70, 110):
+        page.draw_line((54, y), (297, y), width=0.6)
+    for k, row in enumerate(("for step in range(10):", "    loss = train(step)")):
+        page.insert_text((58, 84 + 12 * k), row, fontname="cour", fontsize=8)
+    box = plot(page, (58, 140, 293, 260))
+    caption(page, LEFT, 268, "Figure 1: Loss over steps, for the two seeds that were run.")
+    prose(page, LEFT, 300, 35)
+    prose(page, RIGHT, 54, 55)
+    assert iou(box_of(paper.regions()["1"]), box) > 0.95
+    assert iou(box_of(paper.regions("listing")["1"]), (54, 70, 297, 110)) > 0.8
+
+
 def test_every_region_lies_on_its_page(samples: SampleSet) -> None:
     for truth in samples.papers:
         document = read_document(samples.pdf_folder / f"{truth.paper_id}.pdf")
