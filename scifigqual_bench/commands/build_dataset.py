@@ -74,6 +74,7 @@ def parser() -> argparse.ArgumentParser:
         help="an argument of the executor, for example tasks=100; repeat it for more",
     )
     release.add_arguments(p, source)
+    release.add_edition(p)
     p.add_argument("--overwrite", action="store_true", help="replace an existing dataset folder")
     p.add_argument("--strict", action="store_true", help="exit with 3 when a PDF failed")
     return p
@@ -145,6 +146,7 @@ def _build(args: argparse.Namespace) -> int:
         executor=_executor(args),
         jsonl=args.jsonl,
         overwrite=args.overwrite,
+        edition=release.edition(args),
         progress=True,
     )
     print(f"{args.out}: " + ", ".join(f"{rows} {split} figures" for split, rows in result.figures.items()))

@@ -12,6 +12,7 @@ from scifigqual_bench.commands.common import INPUT_ERROR, OK, WITH_PROBLEMS, pri
 from scifigqual_bench.errors import InputError
 
 if TYPE_CHECKING:
+    from scifigqual_bench.dataset.package import Edition
     from scifigqual_bench.dataset.release import ReleaseReport
 
 MEANING = {
@@ -97,6 +98,24 @@ def add_arguments(p: argparse.ArgumentParser, source: Any) -> None:
     )
 
 
+def add_edition(p: argparse.ArgumentParser) -> None:
+    """Add what a person says of a dataset that is written."""
+    p.add_argument("--licence", metavar="ID", help="of the dataset, as the Hub knows it, for example cc-by-4.0")
+    p.add_argument(
+        "--dataset-version",
+        metavar="X.Y.Z",
+        help="default: 1.0.0, or the next one of the folder that is replaced, by what changed in its rows",
+    )
+    p.add_argument("--note", metavar="TEXT", help="what is new in this version, for the card")
+
+
+def edition(args: argparse.Namespace) -> Edition:
+    """The arguments of :func:`add_edition`."""
+    from scifigqual_bench.dataset.package import Edition
+
+    return Edition(args.licence, args.dataset_version, args.note)
+
+
 def chosen(args: argparse.Namespace) -> int | None:
     """Run what the arguments ask of this module; None where they ask for something else."""
     if args.release:
@@ -120,7 +139,9 @@ def _import(args: argparse.Namespace) -> int:
     from scifigqual_bench.dataset.release import import_release
 
     out = _needed(args, "--release")
-    report = import_release(args.release, out, split=args.split, mask=args.mask, overwrite=args.overwrite)
+    report = import_release(
+        args.release, out, split=args.split, mask=args.mask, overwrite=args.overwrite, edition=edition(args)
+    )
     print("\n".join(summary(report)))
     with (out / "problems.jsonl").open(encoding="utf-8") as lines:
         problems = [json.loads(line) for line in lines]
@@ -171,7 +192,7 @@ def _split(args: argparse.Namespace) -> int:
     if args.figures is None:
         raise InputError("--split-from needs --figures N")
     sizes = Sizes(args.figures, args.dev, args.validation, args.min_ratings)
-    figures = split_dataset(args.split_from, out, sizes, overwrite=args.overwrite)
+    figures = split_dataset(args.split_from, out, sizes, overwrite=args.overwrite, edition=edition(args))
     print(f"{out}: " + ", ".join(f"{count} {split}" for split, count in figures.items()))
     from scifigqual_bench.dataset.leakage import REPORT, LeakageReport
 

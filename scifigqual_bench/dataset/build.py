@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 from scifigqual_bench import gold
-from scifigqual_bench.dataset.card import SplitSummary, render_card
 from scifigqual_bench.dataset.corpus import default_workers, extract_corpus
 from scifigqual_bench.dataset.duplicates import CorpusDuplicates
 from scifigqual_bench.dataset.extractor import Extractor, PaperExtractor
 from scifigqual_bench.dataset.folder import SPLITS, SplitWriter, check_target, staged
+from scifigqual_bench.dataset.package import UNSAID, Edition, check_edition, finish_folder
 from scifigqual_bench.dataset.staging import Job, Limits, Staging
 from scifigqual_bench.dataset.tables import RatingRow, TableError, read_papers, read_ratings
 from scifigqual_bench.errors import InputError
@@ -109,7 +109,6 @@ class _Run:
     rated: dict[str, list[RatingRow]]
     source: Path | None
     statuses: Counter[str] = field(default_factory=Counter)
-    papers_in_split: Counter[str] = field(default_factory=Counter)
     marked: Counter[str] = field(default_factory=Counter)
     """Figures by the codes of their marks."""
     known_ids: set[str] = field(default_factory=set)
@@ -155,6 +154,7 @@ def build_dataset(
     executor: Executor | None = None,
     jsonl: Path | None = None,
     overwrite: bool = False,
+    edition: Edition = UNSAID,
     progress: bool = False,
 ) -> BuildResult:
     """Build a dataset folder from PDFs.
@@ -178,6 +178,7 @@ def build_dataset(
         jsonl: Also write every figure that was found here, without images; those that curation dropped have the
             status ``"dropped"``.
         overwrite: Replace an existing dataset folder.
+        edition: Licence, version and note of the dataset.
         progress: Show bars on stderr, with rate, failures and time left, if it is a terminal.
 
     Raises:
@@ -186,6 +187,7 @@ def build_dataset(
         CorpusError: The machine, not a PDF, ended the reading; what is finished stays staged.
     """
     check_target(out, overwrite=overwrite)
+    check_edition(out, edition)
     if jsonl is not None and jsonl.is_dir():
         raise BuildError([f"{jsonl}: is a folder; --jsonl names a file"])
     meta, rated = _read_tables(papers, ratings)
@@ -199,7 +201,7 @@ def build_dataset(
                 _read_papers(jobs, staging, extract, workers or default_workers(), progress)
             else:
                 _have_read(jobs, staging, extract, executor)
-            result = _write(plan, absent, staging, out, rated, ratings, jsonl, progress)
+            result = _write(plan, absent, staging, out, rated, ratings, jsonl, progress, edition)
     except NoFigureError:  # nothing to go on with
         shutil.rmtree(staging.folder)
         raise
@@ -324,6 +326,7 @@ def _write(
     source: Path | None,
     jsonl: Path | None,
     progress: bool,
+    edition: Edition,
 ) -> BuildResult:
     """Stream the staged papers into the dataset, in the plan's order."""
     with staged(out) as stage:
@@ -346,7 +349,7 @@ def _write(
             unplaced = _unplaced(run)
         if not any(writer.rows for writer in writers.values()):
             raise NoFigureError(["no figure was found; nothing is written", *_first_problems(problems)])
-        _finish(stage, out.absolute().name, writers, run)
+        finish_folder(stage, out, writers, papers=run.statuses, dpi=DPI, edition=edition)
     if jsonl is not None:
         jsonl.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(rows.path, jsonl)
@@ -368,17 +371,14 @@ def _add(extraction: Extraction, writers: dict[str, SplitWriter], run: _Run) -> 
     run.statuses[extraction.report.status] += 1
     for problem in extraction.report.problems:
         run.problems.add(problem)
-    splits = set()
     for found in extraction.figures:
         row = _with_ratings(found.figure, run)
         split = "rated" if row.gold else "unrated"
-        splits.add(split)
         writers[split].add(row, found.image)
         run.rows.add(_plain_row(row))
         run.marked.update({mark.code for mark in row.curation_marks})
         if run.rated:
             run.known_ids.add(row.figure_id)
-    run.papers_in_split.update(splits)
     for drop in extraction.dropped:
         run.dropped.add(drop)
         run.marked.update({mark.code for mark in drop.marks if mark.stage == "S1"})
@@ -451,15 +451,3 @@ def _first_problems(log: _Log) -> list[str]:
     with log.path.open(encoding="utf-8") as lines:
         messages = [json.loads(line)["message"] for line in islice(lines, SHOWN)]
     return messages + [f"... and {log.count - SHOWN} more"] * (log.count > SHOWN)
-
-
-def _finish(stage: Path, name: str, writers: dict[str, SplitWriter], run: _Run) -> None:
-    """Close the shards and write the card."""
-    splits = []
-    for split, writer in writers.items():
-        files = writer.close()
-        if writer.rows:
-            size = sum(file.stat().st_size for file in files)
-            splits.append(SplitSummary(split, writer.rows, run.papers_in_split[split], writer.image_bytes, size))
-    card = render_card(name, splits, run.statuses, run.dropped.count, run.problems.count, DPI)
-    (stage / "README.md").write_text(card, encoding="utf-8")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from datasets import DatasetInfo, SplitInfo
@@ -17,6 +18,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from scifigqual_bench import __version__
 from scifigqual_bench.dataset.folder import MARKER
 from scifigqual_bench.dataset.schema import dataset_features
+from scifigqual_bench.dataset.versions import Version
+from scifigqual_bench.gating import open_dimensions
 from scifigqual_bench.rubric import DIMENSIONS
 
 SPLIT_MEANING = {
@@ -55,39 +58,54 @@ def _code(text: str) -> str:
     return re.sub(r"[^\w. /-]", "_", text)
 
 
-def render_card(
-    name: str,
-    splits: Sequence[SplitSummary],
-    papers: dict[str, int] | None,
-    dropped: int,
-    problems: int,
-    dpi: int | None,
-) -> str:
-    """The card's text.
+@dataclass(frozen=True)
+class About:
+    """What a card says of its dataset.
 
-    Args:
+    Attributes:
         name: Name of the dataset folder.
         splits: The splits that hold rows.
-        papers: Number of papers by status; None where the rows were not read from PDFs.
+        papers: PDFs by status; None where the rows were not read from PDFs.
         dropped: Figures that were left out.
-        problems: Lines in ``problems.jsonl``.
+        problems: Lines of ``problems.jsonl`` by their code.
         dpi: Resolution of the crops; None where it is not known.
+        licence: Identifier as the Hub knows it; None states none.
+        versions: Oldest first.
+        files: Shards with their SHA-256, paths relative to the folder.
+        plots: Pictures of the statistics, relative to the folder.
     """
-    name = " ".join(name.split())
+
+    name: str
+    splits: Sequence[SplitSummary]
+    papers: Mapping[str, int] | None = None
+    dropped: int = 0
+    problems: Mapping[str, int] = field(default_factory=dict)
+    dpi: int | None = None
+    licence: str | None = None
+    versions: Sequence[Version] = ()
+    files: Sequence[tuple[Path, str]] = ()
+    plots: Sequence[str] = ()
+
+
+def render_card(about: About) -> str:
+    """The card's text."""
+    name = " ".join(about.name.split())
     info = DatasetInfo(features=dataset_features())
     info.splits = SplitDict()
-    for split in splits:
+    for split in about.splits:
         info.splits.add(SplitInfo(split.name, num_bytes=split.image_bytes, num_examples=split.figures))
-    info.dataset_size = sum(split.image_bytes for split in splits)
-    info.download_size = sum(split.file_bytes for split in splits)
+    info.dataset_size = sum(split.image_bytes for split in about.splits)
+    info.download_size = sum(split.file_bytes for split in about.splits)
     data = DatasetCardData(
         pretty_name=name,
+        license=about.licence,
         tags=[MARKER, "scientific-figures"],
         task_categories=["image-text-to-text", "visual-question-answering"],
-        size_categories=[_size_category(sum(split.figures for split in splits))],
+        size_categories=[_size_category(sum(split.figures for split in about.splits))],
+        **({"version": about.versions[-1].version} if about.versions else {}),
     )
     DatasetInfosDict({"default": info}).to_dataset_card_data(data)
-    files: list[dict[str, Any]] = [{"split": s.name, "path": f"data/{s.name}-*.parquet"} for s in splits]
+    files: list[dict[str, Any]] = [{"split": s.name, "path": f"data/{s.name}-*.parquet"} for s in about.splits]
     MetadataConfigs({"default": {"data_files": files}}).to_dataset_card_data(data)
 
     environment = Environment(
@@ -95,16 +113,20 @@ def render_card(
     )
     environment.filters |= {"md": _markdown, "code": _code}
     page = environment.get_template("card.md.j2").render(
+        about=about,
         name=name,
-        version=__version__,
-        splits=splits,
-        papers=None if papers is None else {key: papers.get(key, 0) for key in ("ok", "partial", "failed")},
-        dropped=dropped,
-        problems=problems,
-        dpi=dpi,
+        papers=None if about.papers is None else {key: about.papers.get(key, 0) for key in ("ok", "partial", "failed")},
+        built_by=__version__,
         dimensions=DIMENSIONS,
+        gating=_gating(),
     )
     return f"---\n{data.to_yaml()}\n---\n\n{page}"
+
+
+def _gating() -> list[tuple[str, tuple[str, ...]]]:
+    """What each kind of evidence opens, from the rule itself."""
+    cases = {"caption and citing text": (True, True), "only caption": (True, False), "only citing text": (False, True)}
+    return [(name, open_dimensions(has_caption=c, has_context=t)) for name, (c, t) in cases.items()]
 
 
 def _size_category(rows: int) -> str:

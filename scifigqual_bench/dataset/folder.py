@@ -3,6 +3,9 @@
 Layout::
 
     README.md                       card; its YAML tells ``load_dataset`` where the data is
+    versions.json                   what changed from one version to the next
+    croissant.json                  Croissant metadata
+    statistics/                     counts, plots and a page of them
     data/rated-00000-of-00001.parquet
     frozen/eval1200.json            hashes of the rows of a frozen split
     papers.jsonl                    what happened to each PDF
@@ -30,6 +33,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from scifigqual_bench.dataset.schema import dataset_features
+from scifigqual_bench.dataset.statistics import Tally
 from scifigqual_bench.errors import InputError
 from scifigqual_bench.records import Figure, Record
 
@@ -51,13 +55,22 @@ class DatasetError(InputError):
 
 
 class SplitWriter:
-    """Streams rows of one split into Parquet shards; holds at most one row group in memory."""
+    """Streams rows of one split into Parquet shards; holds at most one row group in memory.
+
+    Attributes:
+        rows: Rows so far.
+        image_bytes: Size of their images.
+        tally: Their counts.
+        digests: By figure id, the :func:`row_sha256` of each.
+    """
 
     def __init__(self, folder: Path, split: str):
         self.folder = folder
         self.split = split
         self.rows = 0
         self.image_bytes = 0
+        self.tally = Tally()
+        self.digests: dict[str, str] = {}
         self._schema = dataset_features().arrow_schema
         self._buffer: list[dict[str, Any]] = []
         self._writer: pq.ParquetWriter | None = None
@@ -72,6 +85,8 @@ class SplitWriter:
         size = 0 if image is None else len(image)
         self._buffer.append(row)
         self.rows += 1
+        self.tally.add(figure)
+        self.digests[figure.figure_id] = row_sha256(figure)
         self.image_bytes += size
         self._group_bytes += size
         if len(self._buffer) == ROWS_PER_GROUP or self._group_bytes >= GROUP_BYTES:

@@ -28,6 +28,7 @@ from PIL import Image
 from scifigqual_bench import gating, gold
 from scifigqual_bench.dataset.folder import DatasetError, check_target, staged
 from scifigqual_bench.dataset.markup import plain_text
+from scifigqual_bench.dataset.package import UNSAID, Edition, check_edition
 from scifigqual_bench.dataset.writer import SplitsWriter
 from scifigqual_bench.errors import InputError
 from scifigqual_bench.pdf.citations import MAX_CHARS, WEIGHTS, cut, find_mentions, kind_of
@@ -688,7 +689,13 @@ def _shown(value: float | None) -> str:
 
 
 def import_release(
-    folder: Path, out: Path, *, split: str = SPLIT, mask: Mask = "evidence", overwrite: bool = False
+    folder: Path,
+    out: Path,
+    *,
+    split: str = SPLIT,
+    mask: Mask = "evidence",
+    overwrite: bool = False,
+    edition: Edition = UNSAID,
 ) -> ReleaseReport:
     """Import the public release as a dataset folder like one that is built from PDFs.
 
@@ -702,6 +709,7 @@ def import_release(
         mask: What ``open_dimensions`` of a figure follow: its evidence (SPEC 3) or, as the release itself does, the
             dimensions that have gold. ``gold.open_dimensions`` is of the evidence in any case.
         overwrite: Replace an existing dataset folder.
+        edition: Licence, version and note of the dataset.
 
     Returns:
         Counts; the dataset folder has them as ``release_report.json``, and each case in ``problems.jsonl``.
@@ -713,6 +721,7 @@ def import_release(
     if not re.fullmatch(r"\w+(?:\.\w+)*", split):
         raise DatasetError(f"{split!r} can't be the name of a split; use letters, digits and _")
     check_target(out, overwrite=overwrite)
+    check_edition(out, edition)
     files = _files(folder)
     with staged(out) as stage:
         log = _Log(stage / "problems.jsonl")
@@ -739,7 +748,7 @@ def import_release(
         if not counts["figures"]:
             raise ReleaseError([f"{folder}: no row could be imported", *_first_problems(log.path)])
         (stage / "dropped.jsonl").touch()
-        manifests = writer.finish(out.absolute().name, dropped=0, problems=sum(log.counts.values()))
+        manifests = writer.finish(out, edition)
         report = ReleaseReport(
             files={path.name: _sha256(path) for paths in files.values() for path in paths},
             split=split,

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from scifigqual_bench.dataset.folder import DatasetFolder, check_target, staged
+from scifigqual_bench.dataset.package import UNSAID, Edition, check_edition
 from scifigqual_bench.dataset.writer import SplitsWriter
 from scifigqual_bench.errors import InputError
 from scifigqual_bench.records import Figure, Problem
@@ -315,7 +316,9 @@ def _without(units: Iterable[Unit], taken: Iterable[Unit]) -> list[Unit]:
     return [unit for unit in units if unit.papers not in gone]
 
 
-def split_dataset(source: Path, out: Path, sizes: Sizes, *, overwrite: bool = False) -> dict[str, int]:
+def split_dataset(
+    source: Path, out: Path, sizes: Sizes, *, overwrite: bool = False, edition: Edition = UNSAID
+) -> dict[str, int]:
     """Write a dataset anew with frozen splits by whole papers, and the report that they share nothing.
 
     Papers are parted only where no figure of one is a near duplicate of a figure of the other, and their titles
@@ -326,6 +329,7 @@ def split_dataset(source: Path, out: Path, sizes: Sizes, *, overwrite: bool = Fa
         out: The dataset folder to write, with ``leakage.json`` beside the data.
         sizes: What splits are made.
         overwrite: Replace an existing dataset folder.
+        edition: Licence, version and note of the dataset.
 
     Returns:
         Figures by split.
@@ -339,6 +343,7 @@ def split_dataset(source: Path, out: Path, sizes: Sizes, *, overwrite: bool = Fa
     from scifigqual_bench.dataset import leakage
 
     check_target(out, overwrite=overwrite)
+    check_edition(out, edition)
     folder = DatasetFolder(source)
     named = leakage.side_names([(folder, split) for split in folder.splits])
     ids = Counter(row["figure_id"] for row in folder.rows(columns=["figure_id"]))
@@ -360,21 +365,13 @@ def split_dataset(source: Path, out: Path, sizes: Sizes, *, overwrite: bool = Fa
                 log.write(Problem(code="papers-linked", message=text).model_dump_json() + "\n")
         for figure, image in folder.figures():
             writer.add(split_of[figure.paper_id_norm], figure, image)
-        lines = {name: _lines(stage / f"{name}.jsonl") for name in ("dropped", "problems")}
-        manifests = writer.finish(out.absolute().name, **lines)
+        manifests = writer.finish(out, edition)
         written = DatasetFolder(stage)
         report = leakage.check_leakage([(written, split) for split in written.splits])
         if not report.clean:
             raise SplitError(["the splits share something after all; nothing is written", report.table()])
         (stage / leakage.REPORT).write_text(report.model_dump_json(indent=1) + "\n", encoding="utf-8")
     return {split: manifest.figures for split, manifest in manifests.items()}
-
-
-def _lines(path: Path) -> int:
-    if not path.is_file():
-        return 0
-    with path.open("rb") as lines:
-        return sum(1 for _ in lines)
 
 
 def _light(folder: DatasetFolder) -> Iterable[Figure]:

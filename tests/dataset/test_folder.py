@@ -4,7 +4,7 @@ import sys
 import pytest
 import yaml
 
-from scifigqual_bench.dataset.card import SplitSummary, render_card
+from scifigqual_bench.dataset.card import About, SplitSummary, render_card
 from scifigqual_bench.dataset.folder import DatasetError, DatasetFolder, SplitWriter, check_target, staged
 from tests.factory import figure, png
 
@@ -18,7 +18,7 @@ def write(out, figures, images=None):
             writer.add(row, images[i] if images else png(row.figure_id))
         writer.close()
         summary = SplitSummary("rated", writer.rows, 1, writer.image_bytes, 1)
-        (stage / "README.md").write_text(render_card(out.name, [summary], {"ok": 1}, 0, 0, 300))
+        (stage / "README.md").write_text(render_card(About(out.name, [summary], {"ok": 1}, dpi=300)))
     return DatasetFolder(out)
 
 
@@ -109,7 +109,7 @@ def test_folders_that_are_no_dataset(tmp_path):
 
 
 def test_the_name_cannot_break_out_of_the_card():
-    card = render_card('x"]\n---\n<script>`*', [SplitSummary("rated", 1, 1, 1, 1)], {}, 0, 0, 300)
+    card = render_card(About('x"]\n---\n<script>`*', [SplitSummary("rated", 1, 1, 1, 1)]))
     head, _, page = card.removeprefix("---\n").partition("\n---\n")
     assert yaml.safe_load(head)["configs"][0]["data_files"][0]["split"] == "rated"
     assert '# x"\\] --- \\<script\\>\\`\\*' in page
