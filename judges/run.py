@@ -13,15 +13,17 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib import metadata
 from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+from filelock import FileLock, Timeout
 from pydantic import ValidationError
 from tqdm import tqdm
 
@@ -33,7 +35,7 @@ from scifigqual_bench.judges.costs import UNLIMITED, Budget, Price, add_usage
 from scifigqual_bench.judges.measure import Measurements
 from scifigqual_bench.judges.payload import JudgeItem, paper_groups, payload_settings
 from scifigqual_bench.judges.prompts import BATCH_TEMPLATES, prompt_hashes
-from scifigqual_bench.judges.protocols import PROTOCOLS, ProtocolName
+from scifigqual_bench.judges.protocols import PROTOCOLS, JudgeProtocol, ProtocolName
 from scifigqual_bench.records import Control, Prediction, RunManifest, RunUsage
 from scifigqual_bench.rubric import RUBRIC_VERSION
 
@@ -41,6 +43,8 @@ PREDICTIONS = "predictions.jsonl"
 RETRIED = "retried.jsonl"
 """Rows of failed figures that were judged again."""
 MANIFEST = "manifest.json"
+LOCK = ".lock"
+"""Held by the process that judges into a folder."""
 
 FINAL = ("ok", "skipped")
 """Statuses that another attempt would not change."""
@@ -187,34 +191,68 @@ def run_judge(
         figures=dataset.figures,
     )
     started = started.model_copy(update={"configuration_sha256": configuration_sha256(started)})
+    with _held(out_dir):
+        manifest = _opened(out_dir, started)
+        if retry_failed:
+            _set_failed_aside(out_dir)
+        return _sitting(
+            paper_groups(items, paper_batch, with_map=with_map),
+            partial(_judge_groups, chosen, backend, paper_batch),
+            backend,
+            out_dir,
+            manifest,
+            prepare=None if features is None else partial(features.prepared, measure=chosen.needs_features),
+            groups_at_once=max(1, batch_size // paper_batch),
+            price=price,
+            budget=budget,
+            max_failures=max_failures,
+            progress=progress,
+        )
+
+
+def _judge_groups(
+    chosen: JudgeProtocol, backend: Backend, paper_batch: int, groups: list[list[JudgeItem]]
+) -> list[Prediction]:
+    if paper_batch > 1:
+        return chosen.judge_together(groups, backend)
+    return chosen.judge([item for (item,) in groups], backend)
+
+
+def _sitting(
+    groups: Iterable[list[JudgeItem]],
+    judge: Callable[[list[list[JudgeItem]]], list[Prediction]],
+    backend: Backend,
+    out_dir: Path,
+    manifest: RunManifest,
+    *,
+    prepare: Callable[[JudgeItem], JudgeItem] | None,
+    groups_at_once: int,
+    price: Price | None,
+    budget: Budget,
+    max_failures: int | None,
+    progress: bool,
+) -> RunManifest:
+    """Judge what a folder lacks, and write its manifest anew."""
     predictions = out_dir / PREDICTIONS
-    manifest = _opened(out_dir, started)
-    if retry_failed:
-        _set_failed_aside(out_dir)
     statuses, usage, served = _resume(out_dir, price)
     failures_in_a_row = 0
     write_manifest(out_dir, manifest)
-
-    def judge(groups: list[list[JudgeItem]]) -> list[Prediction]:
-        if paper_batch > 1:
-            return chosen.judge_together(groups, backend)
-        return chosen.judge([item for (item,) in groups], backend)
-
     concurrent = isinstance(backend, ConcurrentBackend)
-    todo = _remaining(paper_groups(items, paper_batch, with_map=with_map), statuses)
-    if features is not None:
-        todo = ([features.prepared(item, measure=chosen.needs_features) for item in group] for group in todo)
+    todo = _remaining(groups, statuses)
+    if prepare is not None:
+        todo = ([prepare(item) for item in group] for group in todo)
     stopped = budget.exceeded(usage)
-    groups_at_once = 1 if concurrent else max(1, batch_size // paper_batch)
 
     def batches() -> Iterator[list[list[JudgeItem]]]:
-        while stopped is None and (groups := list(islice(todo, groups_at_once))):
-            yield groups
+        while stopped is None and (batch := list(islice(todo, 1 if concurrent else groups_at_once))):
+            yield batch
 
     judged = _in_parallel(judge, batches(), backend) if concurrent else map(judge, batches())
     with (
         predictions.open("ab") as file,
-        tqdm(total=dataset.figures, initial=len(statuses), desc=protocol, unit="fig", disable=not progress) as bar,
+        tqdm(
+            total=manifest.figures, initial=len(statuses), desc=manifest.protocol, unit="fig", disable=not progress
+        ) as bar,
         closing(judged) if concurrent else nullcontext(),
     ):
         for batch in judged:
@@ -244,6 +282,17 @@ def run_judge(
     manifest = manifest.model_copy(update=ended)
     write_manifest(out_dir, manifest)
     return manifest
+
+
+@contextmanager
+def _held(out_dir: Path) -> Iterator[None]:
+    """Keep other processes out of a run folder: two would judge the same figures twice."""
+    out_dir.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(out_dir / LOCK, timeout=0):
+            yield
+    except Timeout:
+        raise InputError(f"{out_dir}: another process judges into this folder; wait for it, or stop it") from None
 
 
 def check_batches(protocol: ProtocolName, backend: Backend, paper_batch: int) -> None:
@@ -332,7 +381,6 @@ def _leaves(name: str, old: Any, new: Any) -> Iterator[tuple[str, Any, Any]]:
 
 def _opened(out_dir: Path, started: RunManifest) -> RunManifest:
     """The manifest to go on with: the folder's own where it is of this configuration, else a new one."""
-    out_dir.mkdir(parents=True, exist_ok=True)
     existing = read_manifest(out_dir)
     if existing is None:
         if (out_dir / PREDICTIONS).exists():

@@ -22,7 +22,7 @@ from scifigqual_bench.judges import prompts
 from scifigqual_bench.judges.base import Request, Response
 from scifigqual_bench.judges.measure import Measurements
 from scifigqual_bench.judges.payload import JudgeItem
-from scifigqual_bench.judges.run import MANIFEST, PREDICTIONS, DatasetInfo, read_manifest, run_judge
+from scifigqual_bench.judges.run import LOCK, MANIFEST, PREDICTIONS, DatasetInfo, read_manifest, run_judge
 from scifigqual_bench.records import ImageFeatures, Prediction, RunManifest
 from tests.factory import png
 from tests.judges.scripted import ScriptedBackend, good_answer, image_features, item
@@ -54,7 +54,7 @@ def rows(out: Path) -> list[Prediction]:
 def test_a_whole_run(tmp_path: Path, protocol: str) -> None:
     manifest = run(tmp_path / "new" / "run", protocol=protocol, seed=7)
     out = tmp_path / "new" / "run"
-    assert sorted(path.name for path in out.iterdir()) == [MANIFEST, PREDICTIONS]
+    assert sorted(path.name for path in out.iterdir() if path.name != LOCK) == [MANIFEST, PREDICTIONS]
     assert [row.figure_id for row in rows(out)] == [each.figure.figure_id for each in items()]
     assert read_predictions(out / PREDICTIONS).errors == []
     assert manifest == read_manifest(out)
@@ -132,6 +132,16 @@ def test_a_finished_run_is_left_as_it_is(tmp_path: Path) -> None:
     backend = ScriptedBackend(good_answer)
     run(tmp_path, backend=backend)
     assert backend.batches == [] and (tmp_path / PREDICTIONS).read_bytes() == before
+
+
+def test_a_second_process_is_kept_out_of_the_folder(tmp_path: Path) -> None:
+    def script(request: Request) -> str:
+        with pytest.raises(InputError, match="another process judges into this folder"):
+            run(tmp_path)
+        return good_answer(request)
+
+    assert run(tmp_path, backend=ScriptedBackend(script)).status_counts == {"ok": 5}
+    assert len(rows(tmp_path)) == 5
 
 
 def test_failed_rows_are_counted_and_not_asked_again(tmp_path: Path) -> None:
