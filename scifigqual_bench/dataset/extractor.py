@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 import scifigqual_bench
 from scifigqual_bench.features.ocr import OCR_ENGINES, OcrEngine, ocr_engine
 from scifigqual_bench.pdf.extract import ExtractedFigure, Extraction, extract_paper
+from scifigqual_bench.pdf.layout_model import require_layout_model
 from scifigqual_bench.records import PaperMeta, Problem, SidecarFeatures
 
 FeatureChoice = Literal["rapidocr", "paddleocr", "pdf", "vision", "none"]
@@ -47,10 +48,12 @@ class PaperExtractor:
             it tells it, by that engine where it does not; ``"pdf"``: text from the PDF alone; ``"vision"``: image
             statistics alone; ``"none"``: a null column. Only an OCR engine reads scanned pages.
         ocr_options: Options of the engine as pairs, see :mod:`scifigqual_bench.features.paddle`.
+        layout_model: Whether PyMuPDF's layout model gives a second opinion on every region.
     """
 
     features: FeatureChoice = "rapidocr"
     ocr_options: tuple[tuple[str, Any], ...] = ()
+    layout_model: bool = False
 
     @property
     def identity(self) -> str:
@@ -61,7 +64,10 @@ class PaperExtractor:
             InputError: A model that the features need is missing; names the option.
         """
         engine = self.ocr_engine()
-        return json.dumps([self.features, self.ocr_options, engine.name if engine else None, code_version()])
+        if self.layout_model:
+            require_layout_model()
+        settings = [self.features, self.ocr_options, self.layout_model]
+        return json.dumps([*settings, engine.name if engine else None, code_version()])
 
     @property
     def modules(self) -> tuple[str, ...]:
@@ -82,7 +88,7 @@ class PaperExtractor:
     def __call__(self, pdf: Path, meta: PaperMeta) -> Extraction:
         """Read one PDF and measure its figures."""
         engine = self.ocr_engine()
-        extraction = extract_paper(pdf, meta, ocr=engine)
+        extraction = extract_paper(pdf, meta, ocr=engine, layout_model=self.layout_model)
         return extraction if engine is None else with_features(extraction, self._measure_with(engine))
 
     def _measure_with(self, engine: OcrEngine) -> FeatureExtractor:

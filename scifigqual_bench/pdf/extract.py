@@ -29,6 +29,7 @@ from scifigqual_bench.pdf.curation import (
 from scifigqual_bench.pdf.document import Document, PdfError, Rect, open_pdf, read_document, shown_page
 from scifigqual_bench.pdf.figure_text import PrintedFigure, read_figure
 from scifigqual_bench.pdf.layout import Layout, analyse
+from scifigqual_bench.pdf.layout_model import CONFIRMS, agreements
 from scifigqual_bench.pdf.ocr import read_scans
 from scifigqual_bench.pdf.regions import Region, find_regions
 from scifigqual_bench.pdf.render import Crop, render_region
@@ -165,19 +166,22 @@ class PaperAnalysis:
     problems: tuple[Problem, ...]
 
 
-def extract_paper(path: Path, meta: PaperMeta, *, ocr: OcrEngine | None = None) -> Extraction:
+def extract_paper(
+    path: Path, meta: PaperMeta, *, ocr: OcrEngine | None = None, layout_model: bool = False
+) -> Extraction:
     """Extract the figures of one paper.
 
     Args:
         path: The PDF.
         meta: Its id and what else is known of it.
         ocr: Reads scanned pages; None leaves them unread, and the report says so.
+        layout_model: Whether PyMuPDF's layout model gives a second opinion on the regions.
 
     Returns:
         Figures, dropped figures and a report. Nothing is raised for a fault of the PDF: it is the report's status.
     """
     try:
-        return extraction_of(analyse_paper(path, meta.paper_id, ocr=ocr), meta)
+        return extraction_of(analyse_paper(path, meta.paper_id, ocr=ocr, layout_model=layout_model), meta)
     except Exception as error:  # a fault in one paper, ours or the PDF library's, must not end a corpus run
         return failed(path, meta.paper_id, problem_of(error, path))
 
@@ -190,13 +194,16 @@ def problem_of(error: Exception, path: Path) -> Problem:
     return Problem(code="extraction-failed", message=message)
 
 
-def analyse_paper(path: Path, paper_id: str, *, ocr: OcrEngine | None = None) -> PaperAnalysis:
+def analyse_paper(
+    path: Path, paper_id: str, *, ocr: OcrEngine | None = None, layout_model: bool = False
+) -> PaperAnalysis:
     """Run every step on one paper, and keep what each of them found.
 
     Args:
         path: The PDF.
         paper_id: Its id, for the ids of its figures.
         ocr: Reads scanned pages; None leaves them unread, and a problem says so.
+        layout_model: Whether PyMuPDF's layout model gives a second opinion on the regions.
 
     Returns:
         The analysis: nothing in it depends on what else is known of the paper.
@@ -215,7 +222,8 @@ def analyse_paper(path: Path, paper_id: str, *, ocr: OcrEngine | None = None) ->
     problems = [Problem(code=code, message=message, page=page) for code, message, page in document.problems]
     problems += bound.problems
     problems += [candidate.region for candidate in candidates if isinstance(candidate.region, Problem)]
-    candidates = _curated(_rendered(document, candidates, problems), layout.text_area)
+    candidates = _rendered(document, candidates, problems)
+    candidates = _curated(_confirmed(document, candidates) if layout_model else candidates, layout.text_area)
     unusable = paper_unusable(len(candidates), sum(candidate.deleted for candidate in candidates))
     if unusable is not None:
         problems.append(Problem(code=unusable.code, message=f"{path.name}: {unusable.detail}"))
@@ -347,8 +355,23 @@ def _row(meta: PaperMeta, title: str | None, document: Document, candidate: Cand
             dpi=round(crop.dpi, 2),
             text_layer=page.text_layer,
             turn=page.turn,
+            layout_model_iou=region.layout_model_iou,
         ),
     )
+
+
+def _confirmed(document: Document, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates with what the layout model sees of their crops; what it confirms is trusted a little more."""
+    placed = [candidate for candidate in candidates if candidate.crop is not None]
+    shares = iter(agreements(document, [(c.region.page, c.crop.bbox) for c in placed]))
+    found = []
+    for candidate in candidates:
+        if candidate.crop is not None:
+            region, share = candidate.region, round(next(shares), 2)
+            trust = region.confidence + (0.05 if share >= CONFIRMS else 0.0)
+            candidate = replace(candidate, region=replace(region, layout_model_iou=share, confidence=round(trust, 2)))
+        found.append(candidate)
+    return found
 
 
 def _dropped(paper_id: str, document: Document, candidate: Candidate, unusable: Mark | None) -> DroppedFigure:

@@ -64,6 +64,7 @@ class Region:
         confidence: 0..1, a rank of trust, not a probability: pictures over rules over loose words, and less for a side
             on which the paper does not usually set its graphics.
         subcaptions: Whether there are captions of single panels, such as "(a) Loss"; they are part of the box.
+        layout_model_iou: How well a layout model agrees, 0..1; None where it was not asked.
     """
 
     page: int
@@ -71,6 +72,7 @@ class Region:
     method: str
     confidence: float
     subcaptions: bool
+    layout_model_iou: float | None = None
 
 
 class _Cluster:
