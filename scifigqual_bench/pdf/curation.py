@@ -28,6 +28,8 @@ MAX_DISTANCE = 8
 """S1: bits in which the hashes of near duplicates differ, at the most."""
 MAX_AREA_RATIO = 3.0
 """S2: area over the median area of the paper's figures, at the most."""
+TEXT_EDGE = 3.0
+"""S2: points by which a figure may exceed the text area; the ends of the lines of one column differ by as much."""
 MAX_DELETED_SHARE = 0.30
 """S5: share of a paper's figures that S1 deletes, at the most."""
 
@@ -256,9 +258,9 @@ def placement_marks(figures: Sequence[Placed], text_area: tuple[float, float]) -
         own = []
         if area > MAX_AREA_RATIO * usual:
             own.append(("large", f"area {area / usual:.1f} times the paper's median; over {MAX_AREA_RATIO:.0f}"))
-        if x1 - x0 > text_area[0]:
+        if x1 - x0 > text_area[0] + TEXT_EDGE:
             own.append(("wide", f"{x1 - x0:.0f} points wide; the text is {text_area[0]:.0f}"))
-        if y1 - y0 > text_area[1]:
+        if y1 - y0 > text_area[1] + TEXT_EDGE:
             own.append(("tall", f"{y1 - y0:.0f} points tall; the text is {text_area[1]:.0f}"))
         if times[figure.number] > 1 and not figure.continued:
             own.append(("index-repeated", f"{times[figure.number]} figures are numbered {figure.number}"))

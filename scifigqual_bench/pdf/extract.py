@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from scifigqual_bench import __version__, gating
 from scifigqual_bench.pdf.captions import Caption, find_captions
@@ -31,6 +31,7 @@ from scifigqual_bench.pdf.figure_text import PrintedFigure, read_figure
 from scifigqual_bench.pdf.layout import Layout, analyse
 from scifigqual_bench.pdf.layout_model import CONFIRMS, agreements
 from scifigqual_bench.pdf.ocr import read_scans
+from scifigqual_bench.pdf.recrop import second_crop
 from scifigqual_bench.pdf.regions import Region, find_regions
 from scifigqual_bench.pdf.render import Crop, render_region
 from scifigqual_bench.pdf.text import Paragraph, paper_title, paragraphs
@@ -222,8 +223,9 @@ def analyse_paper(
     problems = [Problem(code=code, message=message, page=page) for code, message, page in document.problems]
     problems += bound.problems
     problems += [candidate.region for candidate in candidates if isinstance(candidate.region, Problem)]
-    candidates = _rendered(document, candidates, problems)
-    candidates = _curated(_confirmed(document, candidates) if layout_model else candidates, layout.text_area)
+    candidates = _flagged(_rendered(document, candidates, problems), layout.text_area)
+    candidates = _recropped(candidates, layout, lambda again: _rendered(document, again, problems))
+    candidates = _curated(_confirmed(document, candidates) if layout_model else candidates)
     unusable = paper_unusable(len(candidates), sum(candidate.deleted for candidate in candidates))
     if unusable is not None:
         problems.append(Problem(code=unusable.code, message=f"{path.name}: {unusable.detail}"))
@@ -297,27 +299,53 @@ def _rendered(document: Document, candidates: Sequence[Candidate], problems: lis
     return found
 
 
-def _curated(candidates: Sequence[Candidate], text_area: tuple[float, float]) -> list[Candidate]:
-    """The candidates with every decision on them (SPEC 8): S1 of the crop, duplicates in the paper, S2 of its place."""
+def _flagged(candidates: Sequence[Candidate], text_area: tuple[float, float]) -> list[Candidate]:
+    """The candidates with the flags of their crops' places (S2)."""
+    placed = [candidate for candidate in candidates if candidate.crop is not None]
+    places = [Placed(c.caption.number, c.caption.page, c.crop.bbox, c.caption.continued) for c in placed]
+    flags = iter(placement_marks(places, text_area))
+    return [c if c.crop is None else replace(c, marks=tuple(next(flags))) for c in candidates]
+
+
+def _recropped(
+    candidates: Sequence[Candidate], layout: Layout, render: Callable[[list[Candidate]], list[Candidate]]
+) -> list[Candidate]:
+    """The candidates with the flagged ones cropped a second time (S3); the first crop is kept in doubt."""
+    found = []
+    for candidate in candidates:
+        if candidate.marks and isinstance(candidate.region, Region) and candidate.crop is not None:
+            page = layout.pages[candidate.region.page - 1]
+            box, mark = second_crop(page, candidate.caption, candidate.crop.bbox)
+            candidate = replace(candidate, marks=(*candidate.marks, mark))
+            if box is not None:
+                (again,) = render([replace(candidate, region=replace(candidate.region, bbox=box))])
+                candidate = candidate if again.crop is None else again
+        found.append(candidate)
+    return found
+
+
+def _curated(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates with the decisions on their final crops: S1, duplicates in the paper, and S4 of the caption."""
     crops = {k: candidate.crop for k, candidate in enumerate(candidates) if candidate.crop is not None}
-    captions = [candidates[k].caption for k in crops]
     images = [crop.pixels for crop in crops.values()]
-    places = [
-        Placed(caption.number, caption.page, crop.bbox, caption.continued)
-        for caption, crop in zip(captions, crops.values(), strict=True)
-    ]
     looks = [image if image is None else Look.of(image) for image in images]
-    twins = duplicate_marks(looks, [caption.label for caption in captions])
-    flags = placement_marks(places, text_area)
+    twins = duplicate_marks(looks, [candidates[k].caption.label for k in crops])
     curated = [replace(candidate, marks=_NO_CROP) for candidate in candidates]
-    for k, image, look, twin, flag in zip(crops, images, looks, twins, flags, strict=True):
-        marks = (*crop_marks(image), *twin, *flag, *(_CROSS_PAGE if candidates[k].caption.continued else ()))
+    for k, image, look, twin in zip(crops, images, looks, twins, strict=True):
+        continued = _CROSS_PAGE if candidates[k].caption.continued else ()
+        marks = (*crop_marks(image), *twin, *candidates[k].marks, *continued)
         curated[k] = replace(candidates[k], marks=marks, look=look)
     return curated
 
 
 _NO_CROP = (Mark(stage="S1", code="no-crop", detail="no region was found, or it can't be rendered"),)
 _CROSS_PAGE = (Mark(stage="S4", code="cross-page", detail="its caption continues an earlier one"),)
+
+
+def _status(marks: Sequence[Mark]) -> Literal["kept", "flagged", "recropped"]:
+    if any(mark.code == "recropped" for mark in marks):
+        return "recropped"
+    return "flagged" if any(mark.stage == "S2" for mark in marks) else "kept"
 
 
 def _row(meta: PaperMeta, title: str | None, document: Document, candidate: Candidate, crop: Crop) -> Figure:
@@ -345,7 +373,7 @@ def _row(meta: PaperMeta, title: str | None, document: Document, candidate: Cand
         height=crop.height,
         image_sha256=hashlib.sha256(crop.png).hexdigest(),
         open_dimensions=list(mask),
-        curation_status="flagged" if any(mark.stage == "S2" for mark in candidate.marks) else "kept",
+        curation_status=_status(candidate.marks),
         curation_marks=list(candidate.marks),
         provenance=Provenance(
             pdf_sha256=document.sha256,

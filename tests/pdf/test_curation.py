@@ -216,8 +216,10 @@ def test_a_continued_figure_repeats_its_number_rightly() -> None:
     [
         ((0, 0, 300, 100), []),
         ((0, 0, 301, 100), ["large"]),
-        ((0, 0, 487, 20), ["wide"]),
-        ((0, 0, 20, 661), ["tall"]),
+        ((0, 0, 489, 20), []),
+        ((0, 0, 490, 20), ["wide"]),
+        ((0, 0, 20, 663), []),
+        ((0, 0, 20, 664), ["tall"]),
     ],
 )
 def test_limits_of_area_and_text(box: tuple[float, float, float, float], expected: list[str]) -> None:
