@@ -7,6 +7,7 @@ a printed number. A figure that no paragraph names has no citations: nothing is 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, Protocol
 
@@ -83,6 +84,7 @@ class Bindings(NamedTuple):
 _CJK = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
 _LETTER = rf"[^\W{_CJK}¹²³⁰⁴-⁹]"
 """A letter or digit that goes on a word; scripts without spaces set theirs, and notes their mark, beside a number."""
+_GOES_ON = re.compile(_LETTER)
 _SERIES = r"Extended[ -]Data|Supplementa(?:ry|l)|Suppl?\.?|Appendix"
 _HEAD = re.compile(
     rf"(?<![\w-])(?:(?P<series>{_SERIES})\s+)?"
@@ -223,7 +225,7 @@ def _one(text: str, start: int) -> tuple[str, int, bool] | None:
     if match is None:
         return None
     end = match.end()
-    if re.match(_LETTER, text[end:]) and not _PANELS.match(text, end):
+    if _GOES_ON.match(text, end) and not _PANELS.match(text, end):
         return None  # "3D", "2nd"
     panels = _PANELS.match(text, end)
     panelled = panels is not None
@@ -377,8 +379,9 @@ def kind_of(text: str, mentions: Iterable[Mention]) -> CitationKind:
     """
     if not _is_english(text):
         return "description"
-    spans, mentions = sentences(text), list(mentions)
-    hosts = [k for k, (a, b) in enumerate(spans) if any(a <= m.start < b for m in mentions)]
+    spans = sentences(text)
+    starts = [start for start, _ in spans]
+    hosts = sorted({bisect_right(starts, mention.start) - 1 for mention in mentions})
     everything = find_mentions(text)
     hosting = [_marked(text, spans[k], everything) for k in hosts]
     telling = [k for k, sentence in zip(hosts, hosting, strict=True) if _tells_results(sentence)]
@@ -465,18 +468,18 @@ def bind_citations(paragraphs: Sequence[Paragraph], figures: Sequence[Numbered])
     dangling: dict[str, Problem] = {}
     citing = [p for p in paragraphs if p.kind in CITING_KINDS and len(p.text) >= MIN_CHARS]
     for place, paragraph in enumerate(citing):
-        named: dict[int, list[Mention]] = {}
+        named: dict[int, dict[Mention, None]] = {}
         for mention in find_mentions(paragraph.text):
             for printed in mention.numbers:
                 figure = known.named(printed, paragraph.page, mention.part)
                 if figure is None:
                     dangling.setdefault(printed, _dangling(paragraph, mention.text, printed))
-                elif mention not in named.setdefault(figure, []):
-                    named[figure].append(mention)
+                else:
+                    named.setdefault(figure, {})[mention] = None
         if unresolved := _UNRESOLVED.search(paragraph.text):
             dangling.setdefault("??", _dangling(paragraph, unresolved[0], "??"))
         for figure, mentions in named.items():
-            hosts[figure].append(_Host(place, paragraph, mentions))
+            hosts[figure].append(_Host(place, paragraph, list(mentions)))
     citations = [[_citation(run) for run in _runs(found)] for found in hosts]
     return Bindings(citations, list(dangling.values()))
 
