@@ -7,24 +7,22 @@ the hash alone takes line plots on white for each other.
 from __future__ import annotations
 
 import re
+import tempfile
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
+from typing import BinaryIO
 
 import numpy as np
 
 from scifigqual_bench.dataset.folder import DatasetFolder
 from scifigqual_bench.dataset.near_duplicates import near_pairs
-from scifigqual_bench.features._opencv import cv2
-from scifigqual_bench.features.vision import Pixels
-from scifigqual_bench.pdf.curation import COMPARED_SIDE, SAME_SHARE, decode, difference, distance, phash
+from scifigqual_bench.pdf.curation import SAME_SHARE, Look, decode, difference, distance, phash
 from scifigqual_bench.records import Figure, Record
 
 REPORT = "leakage.json"
-KEPT_SIDE = 2 * COMPARED_SIDE
-"""Pixels of the longer side at which candidates are kept for the comparison."""
 TITLE_WORDS = 4
 """A title with fewer words may belong to two papers."""
 
@@ -197,37 +195,39 @@ def near_duplicates(seen: Sequence[Seen], sides: Mapping[str, Side], *, within: 
         for one, two in ((hashed[i], hashed[j]) for i, j in positions)
         if one.paper != two.paper and (within or one.side != two.side)
     ]
-    kept = _small_images({(figure.side, figure.figure_id) for pair in candidates for figure in pair}, sides)
+    with tempfile.TemporaryFile() as file:
+        looks = _Looks(file, {(figure.side, figure.figure_id) for pair in candidates for figure in pair}, sides)
+        return [Pair(one, two, distance(one.hash, two.hash), looks.difference(one, two)) for one, two in candidates]
 
-    @lru_cache(maxsize=256)
-    def pixels(key: tuple[str, str]) -> Pixels:
-        return decode(kept[key])
 
-    def share(one: Seen, two: Seen) -> float:
+class _Looks:
+    """What figures are compared by, on the disk: some hundred kilobytes a figure, of thousands perhaps."""
+
+    def __init__(self, file: BinaryIO, wanted: Collection[tuple[str, str]], sides: Mapping[str, Side]):
+        self._file = file
+        self._places: dict[tuple[str, str], tuple[int, Look]] = {}
+        self._read = lru_cache(maxsize=256)(self._read_from_disk)
+        for name in sorted({side for side, _ in wanted}):
+            folder, split = sides[name]
+            for row in folder.rows([split], columns=["figure_id", "image"]):
+                key = (name, row["figure_id"])
+                if key in wanted:
+                    look = Look.of(decode(row["image"]["bytes"]))
+                    self._places[key] = self._file.tell(), replace(look, pictures=look.pictures[:0].copy())
+                    self._shape = look.pictures.shape
+                    self._file.write(look.pictures.tobytes())
+
+    def difference(self, one: Seen, two: Seen) -> float:
+        """Share of the pixels in which two figures visibly differ, 0..1."""
         if one.image is not None and one.image == two.image:
             return 0.0
-        return difference(pixels((one.side, one.figure_id)), pixels((two.side, two.figure_id)))
+        return difference(self._read((one.side, one.figure_id)), self._read((two.side, two.figure_id)))
 
-    return [Pair(one, two, distance(one.hash, two.hash), share(one, two)) for one, two in candidates]
-
-
-def _small_images(wanted: Collection[tuple[str, str]], sides: Mapping[str, Side]) -> dict[tuple[str, str], bytes]:
-    """The images of some figures, small and encoded, by side and figure id."""
-    found = {}
-    for name in {side for side, _ in wanted}:
-        folder, split = sides[name]
-        for row in folder.rows([split], columns=["figure_id", "image"]):
-            key = (name, row["figure_id"])
-            if key in wanted:
-                found[key] = _small(decode(row["image"]["bytes"]))
-    return found
-
-
-def _small(rgb: Pixels) -> bytes:
-    scale = min(1.0, KEPT_SIDE / max(rgb.shape[:2]))
-    size = [max(1, round(side * scale)) for side in (rgb.shape[1], rgb.shape[0])]
-    small = cv2.resize(rgb, size, interpolation=cv2.INTER_AREA)
-    return cv2.imencode(".png", cv2.cvtColor(small, cv2.COLOR_RGB2BGR))[1].tobytes()
+    def _read_from_disk(self, key: tuple[str, str]) -> Look:
+        place, look = self._places[key]
+        self._file.seek(place)
+        pixels = np.frombuffer(self._file.read(int(np.prod(self._shape))), dtype=np.uint8).reshape(self._shape)
+        return replace(look, pictures=pixels)
 
 
 def same_title(seen: Iterable[Seen]) -> Iterator[tuple[Seen, Seen]]:
