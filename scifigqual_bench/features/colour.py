@@ -27,6 +27,8 @@ SAME_COLOUR = 8.0
 """CIEDE2000 distance under which two flat colours are taken for one."""
 MIN_LAB_CHROMA = 20.0
 """CIELAB chroma from which a colour is no grey."""
+MIN_PURE = 0.4
+"""Share of a colour's pixels that are of its most frequent shade; less, and it is a part of a colour gradient."""
 MIN_FLAT = 0.6
 """Share of the coloured flat pixels that the main colours have to cover, else colours run into each other."""
 
@@ -126,12 +128,14 @@ def _flat_colours(rgb: NDArray[np.uint8], coloured: NDArray[np.bool_]) -> tuple[
         colour = rgb[:-1, :-1][where].mean(axis=0, dtype=np.float64)
         lab = lab_of(linear(colour))
         near = next((entry for entry in found if float(ciede2000(entry[2], lab)) < SAME_COLOUR), None)
+        count = int(counts[code])
         if near is not None:
-            near[1] += int(counts[code])
+            near[1] += count
         elif len(found) < MAX_COLOURS:
-            found.append([colour, int(counts[code]), lab])
+            found.append([colour, count, lab, count])
     found.sort(key=lambda entry: -entry[1])
-    return [(colour, count / codes.size) for colour, count, _ in found], flat_coloured
+    pure = [(colour, count / codes.size) for colour, count, _, most in found if most >= MIN_PURE * count]
+    return pure, flat_coloured
 
 
 def linear(rgb: Floats | NDArray[np.uint8]) -> Floats:
