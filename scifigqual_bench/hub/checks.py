@@ -37,7 +37,8 @@ PUBLISHED = (
     "*.csv",
     "data/*.parquet",
     "statistics/*.svg",
-    "statistics/*.md",
+    "statistics/*.json",
+    "statistics/*.html",
 )
 """What a dataset folder may hold; anything else stays at home, and is told."""
 ACCEPTABLE = ("e-mail", "local-path", "no-licence")
