@@ -36,6 +36,7 @@ PUBLISHED = (
     "*.yaml",
     "*.csv",
     "data/*.parquet",
+    "frozen/*.json",
     "statistics/*.svg",
     "statistics/*.json",
     "statistics/*.html",

@@ -109,7 +109,7 @@ def test_a_frozen_split_that_changed(folder, quick):
     for figure, image in DatasetFolder(folder).figures(["rated"]):
         freezer.add(figure, image)
     write_frozen(folder, freezer.manifest())
-    assert check_dataset(folder) == []
+    assert check_dataset(folder) == [] and folder / "frozen" / "rated.json" in published_files(folder)
     change_rows(folder, lambda index, row: row | {"caption": "Figure 1: Other."} if index == 4 else row)
     (finding,) = check_dataset(folder)
     assert finding.code == "frozen" and "caption changed since the split was frozen" in finding.message
