@@ -10,6 +10,7 @@ import base64
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from scifigqual_bench.rubric import DIMENSION_KEYS
@@ -126,6 +127,7 @@ _SPACED = re.compile(r"(?<!\w)\w(?:[ .·_-]\w){3,}(?!\w)")
 _BASE64 = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{16,}={0,2}(?![\w+/=])")
 
 
+@lru_cache(maxsize=4096)  # a text comes again with every figure of its call, and with every figure of a map
 def reads_like_instruction(text: str) -> bool:
     """Whether a text reads like an instruction to the judge, in any of a dozen languages.
 

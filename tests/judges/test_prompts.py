@@ -85,6 +85,11 @@ def test_the_rubric_text_holds_the_whole_rubric() -> None:
         assert rule in text
 
 
+def test_every_prompt_says_json() -> None:
+    """Servers with a JSON mode refuse a prompt that doesn't."""
+    assert all("JSON" in text for text in snapshots().values())
+
+
 def test_no_template_repeats_the_rubric() -> None:
     phrases = [band.meaning for band in rubric.BANDS] + [dim.question for dim in rubric.DIMENSIONS]
     for path in prompts.FOLDER.glob("*.j2"):
