@@ -15,6 +15,7 @@ from scifigqual_bench.errors import InputError
 if TYPE_CHECKING:
     from scifigqual_bench.dataset.distributed import Executor
     from scifigqual_bench.dataset.extractor import PaperExtractor
+    from scifigqual_bench.pdf.engines import Engine
 
 
 def parser() -> argparse.ArgumentParser:
@@ -59,6 +60,18 @@ def parser() -> argparse.ArgumentParser:
         default="off",
         help="on: keep with every figure how well PyMuPDF's layout model agrees with its region (default: off; "
         "about 0.4 s a page with figures)",
+    )
+    p.add_argument(
+        "--engine",
+        choices=("native", "docling", "marker"),
+        default="native",
+        help="what finds captions, pictures and paragraphs (default: this project's own steps)",
+    )
+    p.add_argument(
+        "--engine-output",
+        type=Path,
+        metavar="FOLDER",
+        help="JSON that docling or marker made elsewhere, STEM.json for each STEM.pdf, instead of running it",
     )
     p.add_argument("--workers", type=_positive(int), metavar="N", help="PDFs read at a time (default: CPUs)")
     p.add_argument(
@@ -125,8 +138,23 @@ def _extractor(args: argparse.Namespace) -> PaperExtractor:
     from scifigqual_bench.dataset.extractor import PaperExtractor
 
     return PaperExtractor(
-        args.features, tuple(sorted(dict(args.ocr_option).items())), layout_model=args.layout_model == "on"
+        args.features,
+        tuple(sorted(dict(args.ocr_option).items())),
+        layout_model=args.layout_model == "on",
+        engine=_engine(args),
     )
+
+
+def _engine(args: argparse.Namespace) -> Engine | None:
+    if args.engine == "native":
+        if args.engine_output is not None:
+            raise InputError(["--engine-output needs --engine docling or --engine marker"])
+        return None
+    if args.engine_output is not None and not args.engine_output.is_dir():
+        raise InputError([f"{args.engine_output}: no such folder; --engine-output names one of JSON files"])
+    from scifigqual_bench.pdf.engines import Engine
+
+    return Engine(args.engine, args.engine_output and args.engine_output.absolute())
 
 
 def _explain(args: argparse.Namespace) -> int:
@@ -160,6 +188,10 @@ def _build(args: argparse.Namespace) -> int:
     )
     print(f"{args.out}: " + ", ".join(f"{rows} {split} figures" for split, rows in result.figures.items()))
     print("papers: " + ", ".join(f"{count} {status}" for status, count in sorted(result.papers.items())))
+    print(
+        f"duplicates left out: {result.duplicates}; the plain hash rule would leave out "
+        f"{result.duplicates + result.hash_only}"
+    )
     print(f"figures left out: {result.dropped}; ratings not placed: {result.unplaced_ratings}")
     log = args.out / "problems.jsonl"
     with log.open(encoding="utf-8") as lines:

@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 
 import scifigqual_bench
 from scifigqual_bench.features.ocr import OCR_ENGINES, OcrEngine, ocr_engine
+from scifigqual_bench.pdf.engines import Engine
 from scifigqual_bench.pdf.extract import ExtractedFigure, Extraction, extract_paper
 from scifigqual_bench.pdf.layout_model import require_layout_model
 from scifigqual_bench.records import PaperMeta, Problem, SidecarFeatures
@@ -49,11 +50,13 @@ class PaperExtractor:
             statistics alone; ``"none"``: a null column. Only an OCR engine reads scanned pages.
         ocr_options: Options of the engine as pairs, see :mod:`scifigqual_bench.features.paddle`.
         layout_model: Whether PyMuPDF's layout model gives a second opinion on every region.
+        engine: Another engine that finds captions, regions and paragraphs; None for the project's own steps.
     """
 
     features: FeatureChoice = "rapidocr"
     ocr_options: tuple[tuple[str, Any], ...] = ()
     layout_model: bool = False
+    engine: Engine | None = None
 
     @property
     def identity(self) -> str:
@@ -66,7 +69,7 @@ class PaperExtractor:
         engine = self.ocr_engine()
         if self.layout_model:
             require_layout_model()
-        settings = [self.features, self.ocr_options, self.layout_model]
+        settings = [self.features, self.ocr_options, self.layout_model, self.engine and self.engine.identity]
         return json.dumps([*settings, engine.name if engine else None, code_version()])
 
     @property
@@ -88,7 +91,7 @@ class PaperExtractor:
     def __call__(self, pdf: Path, meta: PaperMeta) -> Extraction:
         """Read one PDF and measure its figures."""
         engine = self.ocr_engine()
-        extraction = extract_paper(pdf, meta, ocr=engine, layout_model=self.layout_model)
+        extraction = extract_paper(pdf, meta, ocr=engine, layout_model=self.layout_model, engine=self.engine)
         return extraction if engine is None else with_features(extraction, self._measure_with(engine))
 
     def _measure_with(self, engine: OcrEngine) -> FeatureExtractor:

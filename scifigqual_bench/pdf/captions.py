@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -128,6 +128,30 @@ def find_captions(document: Document, layout: Layout | None = None) -> list[Capt
         here = [c for c in chosen if c.page == page.page.number]
         captions += _grow_all(layout, page, here, words)
     return captions
+
+
+class Label(NamedTuple):
+    """How a caption begins; see :class:`Caption`."""
+
+    kind: CaptionKind
+    number: str
+    label: str
+    continued: bool
+
+
+def read_label(text: str) -> Label | None:
+    """The label of a text that is known to be a caption; None where it has no number.
+
+    >>> read_label("Fig. 3. A plot (continued)")
+    Label(kind='figure', number='3', label='Fig. 3', continued=False)
+    >>> read_label("A plot") is None
+    True
+    """
+    match = _LABEL.match(text)
+    if match is None or not _plausible(match):
+        return None
+    kind = next(kind for kind in _WORDS if match[kind])
+    return Label(kind, _number(match), match["label"].strip(), _CONTINUED.match(match["rest"]) is not None)
 
 
 # --- labels -----------------------------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from scifigqual_bench.pdf.curation import (
     placement_marks,
 )
 from scifigqual_bench.pdf.document import Document, PdfError, Rect, open_pdf, read_document, shown_page
+from scifigqual_bench.pdf.engines import Engine, EngineError, Findings
 from scifigqual_bench.pdf.figure_text import PrintedFigure, read_figure
 from scifigqual_bench.pdf.layout import Layout, analyse
 from scifigqual_bench.pdf.layout_model import CONFIRMS, agreements
@@ -155,6 +156,7 @@ class PaperAnalysis:
         candidates: The captioned figures, in the order of their captions.
         unusable: Why the whole paper is left out (S5); None where it is not.
         problems: What went wrong on the way.
+        engine: What found captions, regions and paragraphs.
     """
 
     document: Document
@@ -165,10 +167,16 @@ class PaperAnalysis:
     candidates: tuple[Candidate, ...]
     unusable: Mark | None
     problems: tuple[Problem, ...]
+    engine: str = ENGINE
 
 
 def extract_paper(
-    path: Path, meta: PaperMeta, *, ocr: OcrEngine | None = None, layout_model: bool = False
+    path: Path,
+    meta: PaperMeta,
+    *,
+    ocr: OcrEngine | None = None,
+    layout_model: bool = False,
+    engine: Engine | None = None,
 ) -> Extraction:
     """Extract the figures of one paper.
 
@@ -177,12 +185,14 @@ def extract_paper(
         meta: Its id and what else is known of it.
         ocr: Reads scanned pages; None leaves them unread, and the report says so.
         layout_model: Whether PyMuPDF's layout model gives a second opinion on the regions.
+        engine: Finds captions, regions and paragraphs instead of the steps of this room.
 
     Returns:
         Figures, dropped figures and a report. Nothing is raised for a fault of the PDF: it is the report's status.
     """
     try:
-        return extraction_of(analyse_paper(path, meta.paper_id, ocr=ocr, layout_model=layout_model), meta)
+        analysis = analyse_paper(path, meta.paper_id, ocr=ocr, layout_model=layout_model, engine=engine)
+        return extraction_of(analysis, meta)
     except Exception as error:  # a fault in one paper, ours or the PDF library's, must not end a corpus run
         return failed(path, meta.paper_id, problem_of(error, path))
 
@@ -191,12 +201,19 @@ def problem_of(error: Exception, path: Path) -> Problem:
     """What ended the analysis of a PDF, as a problem: one of the PDF's own, or else ``extraction-failed``."""
     if isinstance(error, PdfError):
         return Problem(code=error.code, message=str(error))
+    if isinstance(error, EngineError):
+        return Problem(code="engine-failed", message=str(error))
     message = f"{path.name}: extraction failed ({type(error).__name__}: {error})"
     return Problem(code="extraction-failed", message=message)
 
 
 def analyse_paper(
-    path: Path, paper_id: str, *, ocr: OcrEngine | None = None, layout_model: bool = False
+    path: Path,
+    paper_id: str,
+    *,
+    ocr: OcrEngine | None = None,
+    layout_model: bool = False,
+    engine: Engine | None = None,
 ) -> PaperAnalysis:
     """Run every step on one paper, and keep what each of them found.
 
@@ -205,23 +222,23 @@ def analyse_paper(
         paper_id: Its id, for the ids of its figures.
         ocr: Reads scanned pages; None leaves them unread, and a problem says so.
         layout_model: Whether PyMuPDF's layout model gives a second opinion on the regions.
+        engine: Finds captions, regions and paragraphs instead of the steps of this room.
 
     Returns:
         The analysis: nothing in it depends on what else is known of the paper.
 
     Raises:
         PdfError: The file can't be opened.
+        EngineError: The other engine failed.
     """
     document = read_scans(read_document(path), ocr)
     layout = analyse(document)
-    captions = find_captions(document, layout)
-    regions = find_regions(document, captions, layout)
-    text = paragraphs(document, *_not_body(captions, regions))
-    figures = [(c, r) for c, r in zip(captions, regions, strict=True) if c.kind == "figure"]
-    bound = bind_citations(text, [caption for caption, _ in figures])
+    found = _found(document, layout) if engine is None else engine(document)
+    figures = [(c, r) for c, r in zip(found.captions, found.regions, strict=True) if c.kind == "figure"]
+    bound = bind_citations(found.paragraphs, [caption for caption, _ in figures])
     candidates = _candidates(paper_id, figures, bound.citations)
     problems = [Problem(code=code, message=message, page=page) for code, message, page in document.problems]
-    problems += bound.problems
+    problems += [*found.problems, *bound.problems]
     problems += [candidate.region for candidate in candidates if isinstance(candidate.region, Problem)]
     candidates = _flagged(_rendered(document, candidates, problems), layout.text_area)
     candidates = _recropped(candidates, layout, lambda again: _rendered(document, again, problems))
@@ -232,13 +249,22 @@ def analyse_paper(
     return PaperAnalysis(
         document=document,
         layout=layout,
-        captions=tuple(captions),
-        regions=tuple(regions),
-        paragraphs=tuple(text),
+        captions=found.captions,
+        regions=found.regions,
+        paragraphs=found.paragraphs,
         candidates=tuple(candidates),
         unusable=unusable,
         problems=tuple(problems),
+        engine=ENGINE if engine is None else f"{ENGINE} with {engine.name}",
     )
+
+
+def _found(document: Document, layout: Layout) -> Findings:
+    """Captions, regions and paragraphs by the project's own steps."""
+    captions = find_captions(document, layout)
+    regions = find_regions(document, captions, layout)
+    text = paragraphs(document, *_not_body(captions, regions))
+    return Findings(tuple(captions), tuple(regions), tuple(text))
 
 
 def extraction_of(analysis: PaperAnalysis, meta: PaperMeta) -> Extraction:
@@ -251,7 +277,7 @@ def extraction_of(analysis: PaperAnalysis, meta: PaperMeta) -> Extraction:
         if candidate.crop is None or candidate.deleted or unusable is not None:
             dropped.append(_dropped(meta.paper_id, document, candidate, unusable))
         else:
-            figure = _row(meta, title, document, candidate, candidate.crop)
+            figure = _row(meta, title, analysis, candidate, candidate.crop)
             kept.append(ExtractedFigure(figure, candidate.crop.png, candidate.look, candidate.printed))
     partial = any(problem.code in PARTIAL for problem in analysis.problems)
     report = PaperReport(
@@ -348,9 +374,10 @@ def _status(marks: Sequence[Mark]) -> Literal["kept", "flagged", "recropped"]:
     return "flagged" if any(mark.stage == "S2" for mark in marks) else "kept"
 
 
-def _row(meta: PaperMeta, title: str | None, document: Document, candidate: Candidate, crop: Crop) -> Figure:
+def _row(meta: PaperMeta, title: str | None, analysis: PaperAnalysis, candidate: Candidate, crop: Crop) -> Figure:
     caption, region = candidate.caption, candidate.region
     assert isinstance(region, Region)
+    document = analysis.document
     page, caption_page = document.pages[region.page - 1], document.pages[caption.page - 1]
     mask = gating.open_dimensions(has_caption=bool(caption.text), has_context=bool(candidate.citations))
     return Figure(
@@ -377,7 +404,7 @@ def _row(meta: PaperMeta, title: str | None, document: Document, candidate: Cand
         curation_marks=list(candidate.marks),
         provenance=Provenance(
             pdf_sha256=document.sha256,
-            engine=ENGINE,
+            engine=analysis.engine,
             method=region.method,
             confidence=region.confidence,
             dpi=round(crop.dpi, 2),
