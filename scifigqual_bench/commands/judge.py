@@ -8,7 +8,7 @@ import sys
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scifigqual_bench.commands.common import OK, WITH_PROBLEMS, option
 from scifigqual_bench.commands.inputs import add_dataset, open_dataset, positive
@@ -17,8 +17,10 @@ from scifigqual_bench.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from scifigqual_bench.blind import BlindModel
     from scifigqual_bench.dataset.folder import DatasetFolder
     from scifigqual_bench.judges.base import Backend
+    from scifigqual_bench.judges.calibration import Calibration
     from scifigqual_bench.judges.costs import Price
     from scifigqual_bench.judges.measure import Measurements
     from scifigqual_bench.judges.payload import JudgeItem
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 STRUCTURED = ("json_schema", "json_schema_ranges", "json_schema_full", "json_object", "none")
 """Forms in which answers are asked for (``scifigqual_bench.judges.schemas.Structured``)."""
+
+Fitted = TypeVar("Fitted", "BlindModel", "Calibration")
 
 API_OPTIONS = (
     "model",
@@ -54,7 +58,14 @@ def add_commands(commands: Any) -> None:
     what = judge.add_argument_group("what is run: --run, or --protocol and --backend")
     what.add_argument("--run", metavar="ID", help="a configuration of the run matrix (D1..D11, S1..S9, F1..F9)")
     what.add_argument("--protocol", choices=("direct", "sidecar", "agent"))
-    what.add_argument("--backend", help="who answers: rules (no model), openai (a server), vllm, transformers")
+    what.add_argument("--backend", help="rules and blind (no model), openai (a server), vllm, transformers")
+    what.add_argument(
+        "--fit",
+        type=Path,
+        metavar="DIR",
+        help="blind: rated figures to fit on, a dataset folder or one with captions.jsonl and ratings.csv",
+    )
+    what.add_argument("--calibrate", type=Path, metavar="DATASET", help="rules: rated figures to fit monotone maps on")
     what.add_argument("--control", choices=("no-image", "no-text", "other-image"), help="withhold or swap evidence")
 
     what.add_argument(
@@ -189,6 +200,7 @@ def _run(args: argparse.Namespace, shard: Shard | None, out: Path) -> RunManifes
             price=price,
             budget=Budget(args.max_tokens_total, args.max_cost),
             max_failures=args.max_failures,
+            progress=args.executor is None,  # the bars of several tasks would be drawn over each other
         )
 
 
@@ -250,11 +262,68 @@ def _protocol_and_backend(args: argparse.Namespace, measurements: Measurements) 
         return run.protocol, make_backend("openai", **(run.options | given | keyless))
     if not (args.protocol and args.backend):
         raise InputError("give --run ID, or --protocol and --backend")
+    for name, backend in (("fit", "blind"), ("calibrate", "rules")):
+        if getattr(args, name) is not None and args.backend != backend:
+            raise InputError(f"--{name} goes with --backend {backend}")
     if args.backend == "rules":
-        return args.protocol, make_backend("rules", measurements=measurements, **given)
+        calibration = None if args.calibrate is None else _calibrated(args, measurements)
+        return args.protocol, make_backend("rules", measurements=measurements, calibration=calibration, **given)
+    if args.backend == "blind":
+        return args.protocol, make_backend("blind", fitted=_fitted(args), **given)
     if "model" not in given:
         raise InputError(f"--backend {args.backend} needs --model")
     return args.protocol, make_backend(args.backend, **(given | keyless))
+
+
+def _fitted(args: argparse.Namespace) -> BlindModel:
+    """The blind floor, fitted and laid down in the run folder."""
+    from scifigqual_bench import blind
+    from scifigqual_bench.commands.rated import read_rated
+    from scifigqual_bench.judges.backends.blind import MODEL_FILE, SINGLE_CALLS
+    from scifigqual_bench.judges.payload import chosen_citations
+
+    if args.protocol not in SINGLE_CALLS:
+        raise InputError(f"--backend blind answers single calls: use --protocol {' or '.join(SINGLE_CALLS)}")
+    if args.fit is None:
+        raise InputError("--backend blind needs --fit DIR, a folder of rated figures")
+    rated = read_rated(args.fit)
+    fitted = blind.fit(
+        rated.figures,
+        source=rated.name,
+        fingerprint=rated.fingerprint,
+        citing=lambda figure: [citation.text for citation in chosen_citations(figure.citations)],
+    )
+    return _laid_down(args, MODEL_FILE, fitted)
+
+
+def _calibrated(args: argparse.Namespace, measurements: Measurements) -> Calibration:
+    """The calibration of the rules, fitted and laid down in the run folder."""
+    from scifigqual_bench.commands.inputs import open_dataset
+    from scifigqual_bench.judges import calibration
+    from scifigqual_bench.judges.backends import rules
+    from scifigqual_bench.judges.payload import JudgeItem
+
+    folder = open_dataset(args.calibrate, None)
+    items = (JudgeItem(*row) for row in folder.figures() if row[0].gold is not None)
+    prepared = (measurements.prepared(item, measure=True) for item in items)
+    known = [(item.figure.gold, rules.values(item)) for item in prepared if item.problem is None]
+    fitted = calibration.fit(
+        {gold.figure_id: values for gold, values in known},
+        [gold for gold, _ in known],
+        source=folder.name,
+        fingerprint=folder.fingerprint(),
+        rules_revision=rules.revision(),
+    )
+    return _laid_down(args, calibration.CALIBRATION_FILE, fitted)
+
+
+def _laid_down(args: argparse.Namespace, name: str, fitted: Fitted) -> Fitted:
+    """Print what was fitted, and write it beside the predictions unless nothing is asked."""
+    print(f"fitted on {fitted.source}: {fitted.figures} figures, {fitted.papers} papers", *fitted.summary(), sep="\n  ")
+    if args.out is not None and not (args.out / name).exists():
+        args.out.mkdir(parents=True, exist_ok=True)
+        (args.out / name).write_text(fitted.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    return fitted
 
 
 def _items(
