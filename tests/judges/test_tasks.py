@@ -18,8 +18,9 @@ from scifigqual_bench.judges.backends import make_backend
 from scifigqual_bench.judges.costs import Budget
 from scifigqual_bench.judges.payload import JudgeItem
 from scifigqual_bench.judges.run import MANIFEST, PREDICTIONS, DatasetInfo, read_manifest, run_judge
-from scifigqual_bench.judges.shards import Shard
+from scifigqual_bench.judges.shards import Shard, merge_runs
 from scifigqual_bench.records import RunManifest
+from tests.dataset.test_corpus import SBATCH, SRUN
 from tests.judges.scripted import item
 
 tasks = pytest.importorskip("scifigqual_bench.judges.tasks", reason="needs datatrove (extra distributed)")
@@ -109,6 +110,34 @@ def test_a_run_by_tasks_that_was_killed_goes_on_and_gives_the_rows_of_a_single_r
 
     before = rows(out)  # once more: nothing is judged again, and the merge takes the place of the other
     assert tasks.run_tasks(local(3), judge, out, ALL).status_counts == manifest.status_counts and rows(out) == before
+
+
+@pytest.mark.slow
+def test_slurm_gets_tasks_whose_folders_can_be_merged(
+    tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against stand-ins of Slurm's commands: one that only notes what is submitted, and the two that a task calls."""
+    from scifigqual_bench.executors import Executor
+
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    for name, text in {
+        "sbatch": SBATCH.format(folder=tmp_path),
+        "srun": SRUN,
+        "scontrol": "#!/bin/sh\necho here\n",
+    }.items():
+        (commands / name).write_text(text)
+        (commands / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{commands}:{Path(sys.executable).parent}:{os.environ['PATH']}")
+    out = tmp_path / "out"
+    executor = Executor("slurm", {"tasks": 2, "time": "0:10:00", "partition": "any"})
+    assert tasks.run_tasks(executor, judge, out, ALL) is None
+    assert not (out / MANIFEST).exists()
+    for task in ("0", "1"):
+        variables = {"SLURM_ARRAY_TASK_ID": task, "SLURM_NODELIST": "here", "PYTHONPATH": str(root)}
+        subprocess.run(["bash", tmp_path / "submitted-0"], env=os.environ | variables, check=True, capture_output=True)
+    folders = [tasks.shard_folder(out, Shard(index, 2)) for index in (1, 2)]
+    assert merge_runs(folders, out, ALL).figures == len(ALL)
 
 
 def test_a_task_without_papers_is_a_task(tmp_path: Path) -> None:
