@@ -62,9 +62,10 @@ def _entry(rgb: Pixels, box: TextBox) -> _Entry | None:
     top, foot = round(y - BAND * height), round(y + BAND * height) + 1
     left, right = max(0, round(x0 - REACH * height)), round(x0)
     strip = rgb[max(0, top) : foot, left:right].astype(np.int16)
-    if strip.shape[0] < 2 or strip.shape[1] < 2 or not any(char.isalnum() for char in box.text):
+    letters = rgb[max(0, top) : foot, right : round(box.bbox[2])]
+    if min(strip.shape[:2]) < 2 or not letters.size or not any(char.isalnum() for char in box.text):
         return None
-    ground = np.median(rgb[max(0, top) : foot, right : round(box.bbox[2])].reshape(-1, 3), axis=0)
+    ground = np.median(letters.reshape(-1, 3), axis=0)
     ink = np.abs(strip - ground).max(axis=2) > INK
     columns = ink.any(axis=0)
     # dashes, and a marker on its line, are one key: short gaps in it are closed
