@@ -1,10 +1,16 @@
 """How a corpus run grows: time, memory and disk for N copies of given PDFs, at several N.
 
-    python benchmarks/corpus.py PDF [PDF ...] [--sizes 10 20 40] [--workers 1] [--features none] [--replay]
+    python benchmarks/corpus.py PDF [PDF ...] [--sizes 10 20 40] [--workers 1] [--features none] [--folder F] [--replay]
 
-A copy has a name and a comment of its own, so that nothing is taken for a duplicate. With --replay each PDF is read
-once and its copies get that result, at the price of a worker process each as ever: how the build itself grows, when
-reading would take too long. Images are then random bytes, since Parquet would find the copies. Needs Linux.
+A copy has a name and a comment of its own, so that every copy is read. All of a copy's figures are near duplicates of
+the original's: the search for duplicates has its worst case, and only the originals enter the dataset. With --replay
+each PDF is read once and its copies get that result, at the price of a worker process each as ever: how the build
+itself grows, when reading would take too long. Images are then random bytes, which are no duplicates, and everything
+is written.
+
+With --folder a run that was stopped goes on when it is started again, and what it left can be looked at; without, all
+goes to a temporary folder here. Its times are then those of the last sitting, its CPU seconds those of all. Needs
+Linux.
 """
 
 from __future__ import annotations
@@ -17,7 +23,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, replace
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -26,6 +33,8 @@ from scifigqual_bench.records import PaperMeta
 
 SAMPLED = 0.5
 """Seconds between two looks at the memory of a run's processes."""
+REPORTED = 100
+"""Papers between two lines of progress."""
 
 
 def main() -> None:
@@ -34,25 +43,36 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", type=int, default=[10, 20, 40])
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--features", choices=("rapidocr", "vision", "none"), default="none")
+    parser.add_argument("--folder", type=Path, help="keep PDFs, staged papers and datasets here, and go on from them")
     parser.add_argument("--replay", action="store_true")
     parser.add_argument("--run", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.run:
         print(json.dumps(one_run(args)))
         return
+    peaks = []
     for size in args.sizes:
-        with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
-            copy_pdfs(args.pdfs, size, Path(folder) / "pdfs")
-            print(f"{size} PDFs:", describe(*watch([*sys.argv, "--run", folder])), flush=True)
+        with ExitStack() as stack:
+            if args.folder:
+                folder = args.folder / str(size)
+            else:
+                folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=Path.cwd())))
+            copy_pdfs(args.pdfs, size, folder / "pdfs")
+            run, samples = watch([*sys.argv, "--run", str(folder)])
+        peaks.append((size, max(samples.own)))
+        print(f"{size} PDFs:", describe(run, samples), flush=True)
+    for (size, own), (larger, more) in pairwise(peaks):
+        print(f"{size} -> {larger} PDFs: the build's peak grows by {(more - own) / (larger - size) / 1e3:.1f} kB a PDF")
 
 
 def copy_pdfs(pdfs: list[Path], size: int, folder: Path) -> None:
     """Copies with bytes of their own: a comment after the end of the file."""
-    folder.mkdir()
+    folder.mkdir(parents=True, exist_ok=True)
     for index in range(size):
         pdf = pdfs[index % len(pdfs)]
-        copy = folder / f"{pdf.stem}--{index:06d}.pdf"
-        copy.write_bytes(pdf.read_bytes() + f"\n% copy {index}\n".encode())
+        copy, content = folder / f"{index:06d}--{pdf.stem}.pdf", pdf.read_bytes() + f"\n% copy {index}\n".encode()
+        if not copy.exists() or copy.stat().st_size != len(content):
+            copy.write_bytes(content)
 
 
 @dataclass(frozen=True)
@@ -65,7 +85,7 @@ class Replay:
 
     def __call__(self, pdf: Path, meta: PaperMeta) -> Any:
         """What the original of this copy gave."""
-        found = staging_of(self.originals, self).read(original(pdf.stem.split("--")[0]))
+        found = staging_of(self.originals, self).read(original(pdf.stem.partition("--")[2]))
         bytes_of = random.Random(pdf.stem).randbytes
         figures = tuple(replace(figure, image=bytes_of(len(figure.image))) for figure in found.figures)
         return replace(found, figures=figures)
@@ -130,14 +150,17 @@ def one_run(args: argparse.Namespace) -> dict[str, float]:
     times.append(time.perf_counter())
     staging = staging_of(args.run / ".out.staging", extract)
     pages = figures = 0
-    for job in extract_corpus(jobs, staging, Measured(extract, notes), workers=args.workers):
-        report = staging.report(job)
-        pages, figures = pages + report.pages, figures + report.figures_kept
+    todo = [job for job in jobs if staging.find(job) is None]
+    for done, _ in enumerate(extract_corpus(todo, staging, Measured(extract, notes), workers=args.workers), start=1):
+        if done % REPORTED == 0:
+            print(f"{done} of {len(todo)} read", file=sys.stderr, flush=True)
     times.append(time.perf_counter())
+    for report in map(staging.report, jobs):
+        pages, figures = pages + report.pages, figures + report.figures_kept
     staged = size_of(staging.folder)
     # everything is staged: what is left of the build is to hash once more and to write
     started = time.process_time()
-    build_dataset(pdfs, args.run / "out", extract=extract)
+    result = build_dataset(pdfs, args.run / "out", extract=extract, overwrite=True)
     writing_cpu = time.process_time() - started
     times.append(time.perf_counter())
     hashing, reading, writing = (b - a for a, b in pairwise(times))
@@ -145,6 +168,9 @@ def one_run(args: argparse.Namespace) -> dict[str, float]:
     return {
         "pages": pages,
         "figures": figures,
+        "written": sum(result.figures.values()),
+        "duplicates": result.duplicates,
+        "hash_only": result.hash_only,
         "hashing": hashing,
         "reading": reading,
         "writing": writing - hashing,
@@ -161,18 +187,35 @@ def size_of(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def watch(argv: list[str]) -> tuple[dict[str, float], int, int]:
-    """A run's figures, the build's own peak memory and that of all its processes together, in bytes."""
+@dataclass
+class Samples:
+    """Memory in bytes, sampled while a run went on: of the build's own process, and of all its processes together."""
+
+    own: list[int] = field(default_factory=list)
+    together: list[int] = field(default_factory=list)
+
+    def halves(self) -> tuple[int, int]:
+        """The build's own peak in the first half of the run and in the second."""
+        middle = max(1, len(self.own) // 2)
+        return max(self.own[:middle]), max(self.own[middle:], default=0)
+
+
+def watch(argv: list[str]) -> tuple[dict[str, float], Samples]:
+    """A run's figures and its memory."""
     process = subprocess.Popen([sys.executable, *argv], stdout=subprocess.PIPE, text=True, start_new_session=True)
-    own = together = 0
-    while process.poll() is None:
-        own = max(own, memory(process.pid, "status", "VmHWM"))
-        group = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
-        together = max(together, sum(memory(pid, "smaps_rollup", "Pss") for pid in group if is_of(pid, process.pid)))
-        time.sleep(SAMPLED)
+    samples = Samples()
+    try:
+        while process.poll() is None:
+            samples.own.append(memory(process.pid, "status", "VmRSS"))
+            group = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+            everyone = (memory(pid, "smaps_rollup", "Pss") for pid in group if is_of(pid, process.pid))
+            samples.together.append(sum(everyone))
+            time.sleep(SAMPLED)
+    finally:
+        process.kill()
     if process.returncode:
         sys.exit("the run failed")
-    return json.loads(process.stdout.read()), own, together
+    return json.loads(process.stdout.read()), samples
 
 
 def is_of(pid: int, group: int) -> bool:
@@ -191,16 +234,18 @@ def memory(pid: int, file: str, field: str) -> int:
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{field}:")), 0)
 
 
-def describe(run: dict[str, float], own: int, together: int) -> str:
+def describe(run: dict[str, float], samples: Samples) -> str:
+    first, second = samples.halves()
     return (
-        f"{run['pages']} pages, {run['figures']} figures; "
+        f"{run['pages']} pages, {run['figures']} figures, {run['written']} written; {run['duplicates']} duplicates "
+        f"left out, the plain hash rule would leave out {run['duplicates'] + run['hash_only']}; "
         f"hashed at {run['read_bytes'] / run['hashing'] / 1e6:.0f} MB/s; "
         f"read in {run['reading']:.1f} s ({run['pages'] / run['reading_cpu']:.1f} pages per CPU second), "
         f"at most {run['address_space'] / 1e6:.0f} MB of address space for a PDF; "
         f"written in {run['writing']:.1f} s (with hashing {run['writing_cpu']:.1f} s of CPU); "
         f"PDFs {run['read_bytes'] / 1e6:.0f} MB, staged {run['staged_bytes'] / 1e6:.0f} MB, "
-        f"dataset {run['out_bytes'] / 1e6:.0f} MB; peak memory: build {own / 1e6:.0f} MB, "
-        f"all processes {together / 1e6:.0f} MB"
+        f"dataset {run['out_bytes'] / 1e6:.0f} MB; peak memory: build {first / 1e6:.0f} MB in the first half, "
+        f"{second / 1e6:.0f} MB in the second, all processes {max(samples.together) / 1e6:.0f} MB"
     )
 
 
