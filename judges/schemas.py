@@ -3,8 +3,9 @@
 What the documentation and the error reports of the vendors agree on: strict structured output (OpenAI, and gateways to
 Anthropic's models) wants every object closed and every property required, and lengths of texts and lists left out; in
 older versions and for fine-tuned models ranges of numbers too, for which a list of the numbers does. Gemini's lists of
-values are texts only, but it takes ranges. vLLM and SGLang take all that the records say. What a form leaves out is
-still in the prompt, and every answer is validated against the record.
+values are texts only, but it takes ranges. The grammars of llama-cpp-python hold listed numbers and pass over ranges.
+vLLM and SGLang take all that the records say. What a form leaves out is still in the prompt, and every answer is
+validated against the record.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ from scifigqual_bench.judges.base import Request
 from scifigqual_bench.judges.parse import answer_schema, record_of
 from scifigqual_bench.records import CallRole, Record
 
-Structured = Literal["json_schema", "json_schema_ranges", "json_schema_full", "json_object", "none"]
+Structured = Literal[
+    "json_schema", "json_schema_ranges", "json_schema_full", "json_object_schema", "json_object", "none"
+]
 """How the form of an answer is asked for.
 
 ``json_schema``: by the strict subset, with whole numbers listed; ``json_schema_ranges``: by the strict subset, with
-ranges of numbers instead; ``json_schema_full``: by the whole schema; ``json_object``: as any JSON object, and ``none``:
-not at all, so that in both cases the prompt alone tells the schema.
+ranges of numbers instead; ``json_schema_full``: by the whole schema; ``json_object_schema``: by the strict subset in
+the older way of llama-cpp-python, which knows no other; ``json_object``: as any JSON object, and ``none``: not at all,
+so that in both cases the prompt alone tells the schema.
 """
 
 UNSUPPORTED = frozenset({"minLength", "maxLength", "minItems", "maxItems"})
@@ -55,6 +59,8 @@ def response_format(name: str, schema: dict[str, Any], structured: Structured) -
             return None
         case "json_object":
             return {"type": "json_object"}
+        case "json_object_schema":
+            return {"type": "json_object", "schema": strict_schema(schema)}
         case "json_schema_full":
             sent = schema
         case _:

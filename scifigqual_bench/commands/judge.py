@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scifigqual_bench.judges.shards import Shard
     from scifigqual_bench.records import RunManifest
 
-STRUCTURED = ("json_schema", "json_schema_ranges", "json_schema_full", "json_object", "none")
+STRUCTURED = ("json_schema", "json_schema_ranges", "json_schema_full", "json_object_schema", "json_object", "none")
 """Forms in which answers are asked for (``scifigqual_bench.judges.schemas.Structured``)."""
 
 Fitted = TypeVar("Fitted", "BlindModel", "Calibration")

@@ -185,7 +185,9 @@ def test_what_will_not_pass_is_not_tried_again(status: int, backend: Make) -> No
 def test_a_refused_form_of_the_answer_is_told_with_what_else_may_do(message: str, backend: Make) -> None:
     prediction, _ = judged(backend, lambda _: failure(400, message))
     assert message in prediction.status_reason
-    assert prediction.status_reason.endswith("(json_schema_ranges, json_schema_full, json_object, none)")
+    assert prediction.status_reason.endswith(
+        "(json_schema_ranges, json_schema_full, json_object_schema, json_object, none)"
+    )
     prediction, _ = judged(backend, lambda _: failure(400, message), structured="none")
     assert prediction.status_reason.endswith(message)
 

@@ -78,6 +78,8 @@ def test_the_forms() -> None:
     schema = SCHEMAS["vision"]
     assert response_format("vision", schema, "none") is None
     assert response_format("vision", schema, "json_object") == {"type": "json_object"}
+    older = response_format("vision", schema, "json_object_schema")
+    assert older == {"type": "json_object", "schema": strict_schema(schema)}
     full = response_format("vision", schema, "json_schema_full")
     assert full["json_schema"] == {"name": "vision", "strict": True, "schema": schema}
     assert Structured.__args__ == STRUCTURED
