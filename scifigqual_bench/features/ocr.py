@@ -31,6 +31,11 @@ TALL = 1.5
 """Height over width from which a piece of text is taken to run upwards and is turned before it is read."""
 DOUBTFUL = 0.7
 """Confidence under which a turned piece is read the other way up as well."""
+NARROW = 2.5
+"""Width over height up to which a piece is padded before it is read."""
+PADDED = 320 / 48
+"""Width over height to which it is padded: what the model was trained on."""
+GREY = (127, 127, 127)
 MIN_CONFIDENCE = 0.5
 """Confidence under which nothing was read."""
 
@@ -66,10 +71,11 @@ class NoOcr:
 class RapidOcr:
     """PP-OCRv6 (small) by rapidocr and onnxruntime, on the CPU.
 
-    The image is scaled once, text is looked for, and each piece of it is read at its own width. Pieces are not read
-    in batches: on a CPU that gains nothing over what the padding costs, and the result would depend on what else is
-    in the batch. No classifier looks which way up a piece is: what is tall is taken to run upwards, and where it can't
-    be read so, downwards. ``benchmarks/features.py`` measures what that gains.
+    The image is scaled once, text is looked for, and each piece is read on its own, at its own width: in batches,
+    pieces are padded to the widest of them, which costs a CPU more than batches gain, and the result would depend on
+    what else is in the batch. Only narrow pieces, such as tick labels, are padded as the model knows them: without it
+    digits are taken for letters. No classifier looks which way up a piece is: what is tall is taken to run upwards,
+    and where it can't be read so, downwards. ``benchmarks/features.py`` measures what that gains.
 
     Same image, same machine: same result. The models load at the first image.
 
@@ -119,7 +125,7 @@ class RapidOcr:
                 "Global.use_rec": False,
                 "Det.limit_type": "max",
                 "Det.limit_side_len": 1_000_000,
-                # a piece is padded to no more than its own width
+                # _padded() pads what gains from it
                 "Rec.rec_img_shape": [3, 48, 32],
                 "Rec.rec_batch_num": 1,
                 "EngineConfig.onnxruntime.intra_op_num_threads": self._threads,
@@ -157,7 +163,7 @@ class RapidOcr:
     def _recognised(self, cuts: list[np.ndarray]) -> list[tuple[str, float]]:
         if not cuts:
             return []
-        found = self._engine.recognize_txt(cuts)
+        found = self._engine.recognize_txt([_padded(cut) for cut in cuts])
         return list(zip(found.txts, map(float, found.scores), strict=True))
 
 
@@ -176,6 +182,14 @@ def _cut(image: np.ndarray, corners: np.ndarray) -> np.ndarray:
     target = np.array([[0, 0], [size[0], 0], size, [0, size[1]]], np.float32)
     turn = cv2.getPerspectiveTransform(corners.astype(np.float32), target)
     return cv2.warpPerspective(image, turn, size, borderMode=cv2.BORDER_REPLICATE, flags=cv2.INTER_CUBIC)
+
+
+def _padded(cut: np.ndarray) -> np.ndarray:
+    """A narrow piece of text with grey on its right, as the model pads what it reads; any other as it is."""
+    height, width = cut.shape[:2]
+    if width > NARROW * height:
+        return cut
+    return cv2.copyMakeBorder(cut, 0, 0, 0, round(PADDED * height) - width, cv2.BORDER_CONSTANT, value=GREY)
 
 
 def _sides(corners: np.ndarray) -> tuple[float, float]:
