@@ -349,7 +349,9 @@ def _write(
             unplaced = _unplaced(run)
         if not any(writer.rows for writer in writers.values()):
             raise NoFigureError(["no figure was found; nothing is written", *_first_problems(problems)])
-        finish_folder(stage, out, writers, papers=run.statuses, dpi=DPI, edition=edition)
+        deleted, alike = run.marked["near-duplicate"], run.marked["similar-hash"]
+        counts = (deleted, deleted + alike)
+        finish_folder(stage, out, writers, papers=run.statuses, dpi=DPI, duplicates=counts, edition=edition)
     if jsonl is not None:
         jsonl.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(rows.path, jsonl)
@@ -358,8 +360,8 @@ def _write(
         figures={split: writer.rows for split, writer in writers.items() if writer.rows},
         papers=dict(run.statuses),
         dropped=dropped.count,
-        duplicates=run.marked["near-duplicate"],
-        hash_only=run.marked["similar-hash"],
+        duplicates=deleted,
+        hash_only=alike,
         problems=problems.count,
         unplaced_ratings=unplaced,
     )

@@ -22,6 +22,8 @@ from scifigqual_bench.dataset.versions import Version
 from scifigqual_bench.gating import open_dimensions
 from scifigqual_bench.rubric import DIMENSIONS
 
+READ = ("ok", "partial", "dropped", "failed")
+"""How a PDF can end, in the card's order."""
 SPLIT_MEANING = {
     "rated": "figures with gold from people's ratings",
     "unrated": "figures without ratings",
@@ -67,6 +69,8 @@ class About:
         splits: The splits that hold rows.
         papers: PDFs by status; None where the rows were not read from PDFs.
         dropped: Figures that were left out.
+        duplicates: How many of them repeat another figure, and how many the plain rule of near hashes would have left
+            out as such; None where nobody looked.
         problems: Lines of ``problems.jsonl`` by their code.
         dpi: Resolution of the crops; None where it is not known.
         licence: Identifier as the Hub knows it; None states none.
@@ -79,6 +83,7 @@ class About:
     splits: Sequence[SplitSummary]
     papers: Mapping[str, int] | None = None
     dropped: int = 0
+    duplicates: tuple[int, int] | None = None
     problems: Mapping[str, int] = field(default_factory=dict)
     dpi: int | None = None
     licence: str | None = None
@@ -115,7 +120,7 @@ def render_card(about: About) -> str:
     page = environment.get_template("card.md.j2").render(
         about=about,
         name=name,
-        papers=None if about.papers is None else {key: about.papers.get(key, 0) for key in ("ok", "partial", "failed")},
+        papers=None if about.papers is None else {key: about.papers.get(key, 0) for key in READ},
         built_by=__version__,
         dimensions=DIMENSIONS,
         gating=_gating(),

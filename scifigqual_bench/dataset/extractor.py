@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 
 import scifigqual_bench
 from scifigqual_bench.features.ocr import OCR_ENGINES, OcrEngine, ocr_engine
+from scifigqual_bench.pdf.curation import measured_marks
 from scifigqual_bench.pdf.engines import Engine
 from scifigqual_bench.pdf.extract import ExtractedFigure, Extraction, extract_paper
 from scifigqual_bench.pdf.layout_model import require_layout_model
@@ -123,13 +124,18 @@ def code_version() -> str:
 
 
 def with_features(extraction: Extraction, measure: FeatureExtractor) -> Extraction:
-    """The extraction with every figure measured; where that fails, the figure stays and a problem tells."""
+    """The extraction with every figure measured, and marked for what that shows (S4).
+
+    Where measuring fails, the figure stays and a problem tells.
+    """
     figures: list[ExtractedFigure] = []
     problems = list(extraction.report.problems)
     for found in extraction.figures:
         figure = found.figure
         try:
-            figure = figure.model_copy(update={"features": measure(found)})
+            features = measure(found)
+            marks = [*figure.curation_marks, *measured_marks(features.image)]
+            figure = figure.model_copy(update={"features": features, "curation_marks": marks})
         except MemoryError:  # the limit of the whole paper, not a fault of one figure
             raise
         except Exception as error:  # an OCR engine can fail in its own ways; the figure is kept without features

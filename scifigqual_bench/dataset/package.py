@@ -44,6 +44,7 @@ def finish_folder(
     *,
     papers: Mapping[str, int] | None,
     dpi: int | None,
+    duplicates: tuple[int, int] | None = None,
     edition: Edition = UNSAID,
 ) -> None:
     """Close the shards and write everything that describes them.
@@ -54,6 +55,7 @@ def finish_folder(
         writers: By split; one without rows is left out.
         papers: PDFs by status; None where the rows were not read from PDFs.
         dpi: Resolution of the crops; None where it is not known.
+        duplicates: See :class:`~scifigqual_bench.dataset.card.About`.
         edition: What a person says of it.
 
     Raises:
@@ -83,6 +85,7 @@ def finish_folder(
         splits=summaries,
         papers=papers,
         dropped=_count(stage / "dropped.jsonl"),
+        duplicates=duplicates,
         problems=_codes(stage / "problems.jsonl"),
         dpi=dpi,
         licence=edition.licence,

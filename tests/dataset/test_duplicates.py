@@ -168,5 +168,8 @@ def test_a_build_drops_them_alike_with_any_number_of_workers(tmp_path: Path) -> 
         content.append({p.relative_to(out): p.read_bytes() for p in sorted(out.rglob("*")) if p.is_file()})
     assert content[0] == content[1]
     assert [row.paper_id for row in DatasetFolder(out).records()] == ["copy-0"] * 3
+    card = " ".join((out / "README.md").read_text().split())
+    assert "12 of them repeat another figure" in card and "would have left out 12 figures" in card
+    assert "1 PDFs read whole, 0 in part, 0 not at all, 4 left out whole" in card
     drops = map(json.loads, (out / "dropped.jsonl").read_text().splitlines())
     assert all("copy-0__fig000" in drop["marks"][0]["detail"] for drop in drops)

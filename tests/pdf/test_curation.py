@@ -25,6 +25,7 @@ from scifigqual_bench.pdf.curation import (
     difference,
     distance,
     duplicate_marks,
+    measured_marks,
     paper_unusable,
     phash,
     placement_marks,
@@ -33,6 +34,7 @@ from scifigqual_bench.pdf.document import open_pdf, read_document
 from scifigqual_bench.pdf.layout import analyse
 from scifigqual_bench.pdf.regions import Region, find_regions
 from scifigqual_bench.pdf.render import render_region
+from scifigqual_bench.records import ImageFeatures
 
 
 def encoded(rgb: np.ndarray, format: str = "PNG", **options: int) -> bytes:
@@ -225,6 +227,28 @@ def test_a_continued_figure_repeats_its_number_rightly() -> None:
 def test_limits_of_area_and_text(box: tuple[float, float, float, float], expected: list[str]) -> None:
     figures = [*placed("1", "2", "3"), Placed("4", 2, box)]
     assert codes(placement_marks(figures, TEXT)[3]) == expected
+
+
+@pytest.mark.parametrize(
+    ("edges", "confidence", "expected"),
+    [
+        (0.1, 0.8, []),
+        (0.1, None, []),
+        (0.101, None, ["dense"]),
+        (0.02, 0.79, ["low-ocr-confidence"]),
+        (0.2, 0.3, ["dense", "low-ocr-confidence"]),
+    ],
+)
+def test_what_was_measured_marks_and_deletes_nothing(
+    edges: float, confidence: float | None, expected: list[str]
+) -> None:
+    statistics = dict.fromkeys(("blur_laplacian", "whitespace_share", "dominant_colour_share", "colourfulness"), 0.5)
+    image = ImageFeatures(
+        ocr_engine="none", width=9, height=9, megapixels=0.1, distinct_hues=1, **statistics,
+        edge_density=edges, ocr_confidence_mean=confidence,
+    )  # fmt: skip
+    marks = measured_marks(image)
+    assert codes(marks) == expected and all(mark.stage == "S4" for mark in marks)
 
 
 @pytest.mark.parametrize(("found", "deleted", "dropped"), [(0, 0, False), (10, 3, False), (10, 4, True), (1, 1, True)])
