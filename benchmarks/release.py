@@ -9,6 +9,7 @@ own: its peak memory is that of the step. Needs the build extra, and about 4 GB 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import resource
@@ -22,7 +23,8 @@ import numpy as np
 
 from scifigqual_bench.rubric import DIMENSION_KEYS
 
-PER_PAPER = 7
+PER_PAPER = (4, 7, 10)
+"""Figures of one paper after the other, in turn."""
 VENUES = ("ACL", "EMNLP", "ICML", "NeurIPS")
 STEPS = ("import", "load, texts", "load, images", "load_dataset", "streaming", "score", "split", "verify")
 
@@ -119,9 +121,11 @@ def make_release(folder: Path, figures: int, side: int) -> int:
     rng = np.random.default_rng(0)
     size = 0
     with (folder / "figures.jsonl").open("w") as file:
-        for number in range(figures):
-            paper, index = divmod(number, PER_PAPER)
-            row = made_row(rng, f"{paper % 10_000:04d}_paper-{paper}", index + 1, paper)
+        papers = (
+            (paper, index + 1) for paper in itertools.count() for index in range(PER_PAPER[paper % len(PER_PAPER)])
+        )
+        for paper, index in itertools.islice(papers, figures):
+            row = made_row(rng, f"{paper % 10_000:04d}_paper-{paper}", index, paper)
             file.write(json.dumps(row) + "\n")
             image = drawing(rng, side)
             size += len(image)

@@ -162,6 +162,7 @@ class _Log:
 
     def tell(self, code: str, message: str) -> None:
         self.counts[code] += 1
+        message = _EMAIL.sub("[e-mail address]", message).encode("utf-8", "replace").decode()
         self._handle.write(Problem(code=code, message=message).model_dump_json() + "\n")
 
     def close(self) -> None:
@@ -598,7 +599,7 @@ class _Importer:
         named = cells.text("image")
         inside = self.folder.resolve()
         if named is not None:
-            tried = [self.folder / named, self.folder / "images" / named]
+            tried = [self.folder / named, self.folder / "images" / named, self.folder / "images" / Path(named).name]
         else:
             tried = [self.folder / "images" / f"{fig_id}{suffix}" for suffix in (".png", ".jpg", ".jpeg", ".webp")]
         for path in tried:
@@ -608,7 +609,7 @@ class _Importer:
                     return inside / real.relative_to(inside)
             except (OSError, ValueError):  # a name that no file can have
                 continue
-        shown = f"{named!r} is not in the folder" if named else f"no file images/{fig_id}.png or .jpg"
+        shown = f"{Path(named).name[:80]!r} is not in the folder" if named else f"no file images/{fig_id}.png or .jpg"
         cells.tell("image-missing", f"{shown}; the row has no image")
         return None
 

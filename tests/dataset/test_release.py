@@ -1,8 +1,12 @@
 """Import of the public release: files made to its schema, and the real numbers."""
 
 import json
+import tempfile
+from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from scifigqual_bench.commands.inputs import read_gold
 from scifigqual_bench.dataset.folder import DatasetError, DatasetFolder
@@ -27,7 +31,8 @@ def imported(tmp_path, rows, **options):
 def again(tmp_path, **options):
     out = tmp_path / "scifigqual-bench"
     report = import_release(tmp_path / "release", out, overwrite=True, **options)
-    problems = [json.loads(line) for line in (out / "problems.jsonl").read_text().splitlines()]
+    with (out / "problems.jsonl").open(encoding="utf-8") as lines:
+        problems = [json.loads(line) for line in lines]
     return report, list(DatasetFolder(out).figures()), [(p["code"], p["message"]) for p in problems]
 
 
@@ -202,7 +207,7 @@ def test_raters_have_pseudonyms_and_no_address_is_left(tmp_path):
     ratings = [
         annotation(address, (7, 7, 7, 7, 7), summary=f"ask {address}", visual_clarity_reason=f"{address}: sharp"),
         annotation(address, (8, 8, 8, 8, 8)),
-        annotation("", (8, 8, 8, 8, 8)),
+        annotation("", (8, 8, 8, 8, 8), overall_score=address),
     ]
     report, ((figure, _),), problems = imported(tmp_path, [row(1, annotations=ratings)])
     own = pseudonym(address)
@@ -281,6 +286,30 @@ def test_an_image_is_taken_from_the_folder_only(tmp_path, name):
     (folder / "images" / "link.png").symlink_to(tmp_path / "secret.png")
     _, ((_, image),), problems = again(tmp_path)
     assert image is None and "image-missing" in codes(problems)
+
+
+def test_an_image_is_found_by_its_name_where_its_folder_was_another(tmp_path):
+    _, ((_, image),), _ = imported(tmp_path, [row(1, image="/home/someone/out/0001_2020.acl-main.1__fig0001.png")])
+    assert image == picture(0)
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+odd_ratings = st.lists(
+    st.dictionaries(st.sampled_from(sorted(annotation("r", (7,) * 5))), anything) | anything, max_size=3
+)
+
+
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.dictionaries(st.sampled_from(sorted(set(row()) - {"figure_id"})), anything), odd_ratings | anything)
+def test_whatever_a_row_holds_it_is_imported(without_plots, fields, ratings):
+    with tempfile.TemporaryDirectory() as folder:
+        _, rows, _ = imported(Path(folder), [row(1, annotations=ratings) | fields, row(2)])
+    assert [figure.fig_index for figure, _ in rows] == [1, 2]
+    assert rows[1][0].gold.visual_clarity == 19 / 3
 
 
 def test_unknown_fields_are_counted(tmp_path):
