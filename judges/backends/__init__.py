@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -16,11 +16,21 @@ from scifigqual_bench.judges.backends.vllm import VllmBackend, VllmOptions
 from scifigqual_bench.judges.base import Backend
 from scifigqual_bench.judges.measure import Measurements, ocr_measurements
 
+if TYPE_CHECKING:
+    from scifigqual_bench.blind import BlindModel
+    from scifigqual_bench.judges.calibration import Calibration
 
-def _rules(*, measurements: Measurements | None = None) -> Backend:
+
+def _rules(*, measurements: Measurements | None = None, calibration: Calibration | None = None) -> Backend:
     from scifigqual_bench.judges.backends.rules import RulesBackend
 
-    return RulesBackend(measurements or ocr_measurements())
+    return RulesBackend(measurements or ocr_measurements(), calibration)
+
+
+def _blind(*, fitted: BlindModel) -> Backend:
+    from scifigqual_bench.judges.backends.blind import BlindBackend
+
+    return BlindBackend(fitted)
 
 
 def _local(backend: Callable[[Any], Backend], options: type[LocalOptions]) -> Callable[..., Backend]:
@@ -39,6 +49,7 @@ def _local(backend: Callable[[Any], Backend], options: type[LocalOptions]) -> Ca
 
 
 BACKENDS: dict[str, Callable[..., Backend]] = {
+    "blind": _blind,
     "openai": OpenAIBackend,
     "rules": _rules,
     "transformers": _local(TransformersBackend, TransformersOptions),
@@ -52,7 +63,8 @@ def make_backend(name: str, **options: Any) -> Backend:
 
     Args:
         name: A key of :data:`BACKENDS`.
-        options: Keyword arguments of that backend; for ``rules``, ``measurements`` (a :class:`Measurements`).
+        options: Keyword arguments of that backend; for ``rules``, ``measurements`` (a :class:`Measurements`) and
+            ``calibration``; for ``blind``, ``fitted`` (a :class:`~scifigqual_bench.blind.BlindModel`).
 
     Raises:
         InputError: The name or an option is unknown.

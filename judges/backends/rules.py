@@ -11,7 +11,7 @@ import hashlib
 import inspect
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from scifigqual_bench import text_rules
@@ -19,8 +19,9 @@ from scifigqual_bench.judges.backends import checks, places, rule_table
 from scifigqual_bench.judges.backends.checks import View, citation_kind
 from scifigqual_bench.judges.backends.rule_table import PRIORS, Finding, find
 from scifigqual_bench.judges.base import Evidence, Request, Response
+from scifigqual_bench.judges.calibration import Calibration, Curve
 from scifigqual_bench.judges.measure import Measurements
-from scifigqual_bench.judges.payload import JudgeItem
+from scifigqual_bench.judges.payload import JudgeItem, evidence_for
 from scifigqual_bench.judges.runner import to_score
 from scifigqual_bench.records import (
     SEVERITIES,
@@ -33,9 +34,14 @@ from scifigqual_bench.records import (
     VisionReport,
     direct_answer,
     fusion_answer,
+    paper_of,
 )
 from scifigqual_bench.rubric import BANDS
 from scifigqual_bench.text_rules import content_words, metrics_named
+
+Curves = Mapping[str, Curve]
+"""Calibration curves by dimension; what has none is not mapped."""
+NO_CURVES: Curves = {}
 
 MAX_REASON, MAX_EVIDENCE, MAX_POINT, MAX_POINTS = 600, 300, 400, 12
 
@@ -49,18 +55,21 @@ class RulesBackend:
 
     Args:
         measurements: Measures the image where a request carries no features (the Direct protocol).
+        calibration: Moves the rules' values to where people stand.
     """
 
     name = "rules"
     model = "rules"
 
-    def __init__(self, measurements: Measurements):
+    def __init__(self, measurements: Measurements, calibration: Calibration | None = None):
         self._measurements = measurements
-        self.revision: str | None = _revision()
+        self._calibration = calibration
+        self.revision: str | None = revision()
 
     def settings(self) -> dict[str, Any]:
-        """What measures images."""
-        return {"sampling": {}, "image": {"features": self._measurements.engine}}
+        """What measures images, and what moves values."""
+        sampling = {"calibration": self._calibration.provenance()} if self._calibration else {}
+        return {"sampling": sampling, "image": {"features": self._measurements.engine}}
 
     def generate(self, requests: Sequence[Request]) -> list[Response]:
         """One answer per request, in order."""
@@ -76,15 +85,16 @@ class RulesBackend:
 
     def _answer(self, request: Request) -> Record:
         evidence = request.evidence
+        curves = self._calibration.curves(paper_of(request.figure_id)) if self._calibration else {}
         match request.role:
             case "language":
                 return language_answer(text_view(evidence))
             case "fusion":
-                return fused_answer(report_view(evidence), request.open_dimensions)
+                return fused_answer(report_view(evidence), request.open_dimensions, curves)
         image = self._features(evidence)
         if request.role == "vision":
-            return vision_answer(image_view(image))
-        return single_answer(full_view(evidence, image), request.open_dimensions)
+            return vision_answer(image_view(image), curves)
+        return single_answer(full_view(evidence, image), request.open_dimensions, curves)
 
     def _features(self, evidence: Evidence) -> ImageFeatures:
         match evidence.features:
@@ -97,7 +107,7 @@ class RulesBackend:
         return self._measurements.image(evidence.image)
 
 
-def _revision() -> str:
+def revision() -> str:
     """Hash of the rules' source: a changed threshold, effect or pattern is another judge."""
     sources = [inspect.getsource(module).encode("utf-8") for module in (rule_table, checks, places, text_rules)]
     return hashlib.sha256(b"".join(sources)).hexdigest()[:12]
@@ -176,15 +186,29 @@ def findings(item: JudgeItem) -> list[Finding]:
 # --- answers --------------------------------------------------------------------------------------------------------
 
 
-def score(key: str, findings: Iterable[Finding]) -> DimensionAnswer:
-    """One dimension: its prior, moved by the findings that name it, rounded half to even, then cut to their caps."""
-    moving = [finding for finding in findings if key in finding.rule.dimensions]
-    value = PRIORS[key] + sum(finding.rule.effects.get(key, 0.0) for finding in moving)
+def value(key: str, found: Iterable[Finding]) -> float:
+    """One dimension: its prior, moved by the findings that name it; not rounded, and not cut to any cap."""
+    return PRIORS[key] + sum(finding.rule.effects.get(key, 0.0) for finding in found)
+
+
+def values(item: JudgeItem) -> dict[str, float]:
+    """Every dimension of a figure whose row carries features, as a single call would see it; for calibration."""
+    found = find(full_view(evidence_for("direct", item), item.figure.features.image))
+    return {key: value(key, found) for key in PRIORS}
+
+
+def score(key: str, found: Iterable[Finding], curve: Curve | None = None) -> DimensionAnswer:
+    """One dimension: its value, mapped where there is a curve, rounded half to even, then cut to the findings' caps."""
+    moving = [finding for finding in found if key in finding.rule.dimensions]
+    plain = value(key, moving)
+    mapped = curve.at(plain) if curve else plain
     ceilings = [finding.rule.ceilings[key] for finding in moving if key in finding.rule.ceilings]
     steps = [f"{finding.evidence} ({_effect(key, finding)})" for finding in moving]
     reason = f"{PRIORS[key]} to begin with; {'; '.join(steps)}" if steps else f"No finding: {PRIORS[key]} stays."
+    if curve:
+        reason = f"Calibrated from {plain:.2f} to {mapped:.2f}. {reason}"
     return DimensionAnswer(
-        score=min([to_score(value), *ceilings]),
+        score=min([to_score(mapped), *ceilings]),
         reason=_cut(reason, MAX_REASON),
         evidence=[_cut(finding.evidence, MAX_EVIDENCE) for finding in moving[:8]],
     )
@@ -197,22 +221,22 @@ def _effect(key: str, finding: Finding) -> str:
     return ", ".join(parts)
 
 
-def single_answer(view: View, open_dimensions: Sequence[str]) -> Record:
+def single_answer(view: View, open_dimensions: Sequence[str], curves: Curves = NO_CURVES) -> Record:
     """The answer of a single call: every open dimension from everything."""
-    findings = find(view)
+    found = find(view)
     record = direct_answer(tuple(open_dimensions))
-    return record(**{key: score(key, findings) for key in record.model_fields})
+    return record(**{key: score(key, found, curves.get(key)) for key in record.model_fields})
 
 
-def vision_answer(view: View) -> VisionReport:
+def vision_answer(view: View, curves: Curves = NO_CURVES) -> VisionReport:
     """The vision report: VC and SL, what was read, and the band of what MR would be by the image alone."""
-    findings = find(view)
-    risk = score("misleading_risk", findings)
+    found = find(view)
+    risk = score("misleading_risk", found, curves.get("misleading_risk"))
     metrics = metrics_named(view.image_text or "")
     names = [*metrics, *sorted(content_words(view.image_text or ""))[:8]]
     return VisionReport(
-        visual_clarity=score("visual_clarity", findings),
-        structure_layout=score("structure_layout", findings),
+        visual_clarity=score("visual_clarity", found, curves.get("visual_clarity")),
+        structure_layout=score("structure_layout", found, curves.get("structure_layout")),
         visible_facts=_points(
             *(_line(AXIS, ", ".join(f"{number:g}" for number in numbers)) for numbers in view.axis_numbers[:4]),
             *([_line(PANELS, ", ".join(view.panel_letters))] if view.panel_letters else []),
@@ -227,8 +251,7 @@ def vision_answer(view: View) -> VisionReport:
 
 def language_answer(view: View) -> LanguageReport:
     """The language report: the text in quotes, what it omits, and the caps and severity that follow."""
-    findings = find(view)
-    faults = [finding for finding in findings if finding.rule.is_fault]
+    faults = [finding for finding in find(view) if finding.rule.is_fault]
     worst = max(faults, key=lambda finding: SEVERITIES.index(finding.rule.severity), default=None)
     severity = worst.rule.severity if worst else "none"
     ceilings = {key: finding.rule.ceilings[key] for finding in faults for key in finding.rule.ceilings}
@@ -248,15 +271,15 @@ def language_answer(view: View) -> LanguageReport:
     )
 
 
-def fused_answer(view: View, open_dimensions: Sequence[str]) -> FusionReport:
+def fused_answer(view: View, open_dimensions: Sequence[str], curves: Curves = NO_CURVES) -> FusionReport:
     """The fusion report: CC and CTX from both sides, and what could mislead."""
-    findings = find(view)
+    found = find(view)
     record = fusion_answer(tuple(open_dimensions))
     proposals = {
-        key: score(key, findings) if key in open_dimensions else None
+        key: score(key, found, curves.get(key)) if key in open_dimensions else None
         for key in ("caption_consistency", "context_consistency")
     }
-    risks = score("misleading_risk", findings).evidence
+    risks = score("misleading_risk", found).evidence
     return record(
         **proposals,
         misleading_reason=_cut("; ".join(risks) or "No finding in either report could mislead.", MAX_POINT),

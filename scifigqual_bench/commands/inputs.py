@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scifigqual_bench.audit.predictions import PredictionFile, read_predictions
+from scifigqual_bench.blind import floor_rows
 from scifigqual_bench.commands.common import print_problems
 from scifigqual_bench.dataset.folder import DatasetFolder
 from scifigqual_bench.dataset.frozen import require_frozen
@@ -154,6 +155,7 @@ def scored(
     slices: bool = False,
 ) -> Report:
     """Score one file's rows under the command's options; the rest says how much is computed beside the numbers."""
+    blind, blind_floor = floor_rows(gold.figures)
     return score(
         rated_rows(rows, gold),
         gold.rows,
@@ -163,6 +165,8 @@ def scored(
         missing="unanswered",
         ratings=gold.ratings if ceilings else None,
         groupings=standard_groupings(figure.model_dump() for figure in gold.figures) if slices else None,
+        blind=blind,
+        blind_floor=blind_floor,
         resamples=resamples,
         seed=seed,
     )

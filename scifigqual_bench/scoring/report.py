@@ -42,6 +42,8 @@ from scifigqual_bench.scoring.slices import Grouping, Slice, slices
 SCHEMA_VERSION = "1"
 FLOOR_STATISTICS = ("mae", "within_1", "bias")
 ANSWERED, FILLED = "answered_only", "unanswered_as_floor"
+BLIND = "blind"
+NO_CAPTIONS = "No blind floor: it is told from captions, which gold rows don't have."
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,8 @@ class ColumnReport:
             papers); None with a single paper.
         floors: ``mean_of_others`` and ``median_of_others`` (leave-one-paper-out, absent with a single paper), ``mean``
             and ``median`` (in-sample).
+        blind_floor: How well the surface of the texts alone agrees with gold, no figure seen; None where it was not
+            given or does not cover the column.
         ceiling: How well the raters agree with each other; None when no ratings were given.
         beside_raters: The judge and the raters on the same targets; None when no ratings were given.
     """
@@ -140,6 +144,7 @@ class ColumnReport:
     answered_only: Agreement
     unanswered_as_floor: Agreement | None
     floors: dict[str, Floor]
+    blind_floor: Agreement | None
     ceiling: Ceiling | None
     beside_raters: BesideRaters | None
 
@@ -152,6 +157,7 @@ class Report:
         figures: Rated figures.
         papers: Their papers.
         unrated: Figures without gold, left out.
+        blind_floor: What the blind floor is, or why there is none.
         columns: By the names in :data:`~scifigqual_bench.rubric.COLUMNS`.
         slices: By grouping and label; empty when no groupings were given.
         aligned: The scores themselves, for plots; not part of the JSON.
@@ -162,6 +168,7 @@ class Report:
     papers: int
     unrated: int
     coverage: Coverage
+    blind_floor: str
     columns: dict[str, ColumnReport]
     slices: dict[str, dict[str, Slice]]
     aligned: Aligned = field(repr=False, compare=False, metadata=NOT_JSON)
@@ -183,6 +190,8 @@ def score(
     integers: bool = False,
     ratings: Iterable[Row] | None = None,
     groupings: Mapping[str, Grouping] | None = None,
+    blind: Iterable[Row] | None = None,
+    blind_floor: str = NO_CAPTIONS,
     resamples: int = 10_000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -200,6 +209,8 @@ def score(
         ratings: Rating rows of the rated figures, for the ceilings.
         groupings: Labels by figure id, by name of the grouping, for the slices; see
             :func:`~scifigqual_bench.scoring.slices.standard_groupings`.
+        blind: Rows of the blind floor (:func:`scifigqual_bench.blind.floor_rows`), scored beside the predictions.
+        blind_floor: What they are, or why there are none.
         resamples: Bootstrap samples; 0 leaves the intervals out.
         confidence: Level of the intervals, 0..1.
         seed: Seed of the bootstrap.
@@ -228,13 +239,15 @@ def score(
     if problems:
         raise ScoringInputError(problems)
     by_column = None if rating_rows is None else ratings_by_column(aligned, rating_rows)
+    floor = None if blind is None else align(blind, golds, mask=mask, overall=overall, missing="unanswered")
     return Report(
         settings=settings,
         figures=len(aligned.figure_ids),
         papers=len(aligned.paper_ids),
         unrated=aligned.unrated,
         coverage=_coverage(aligned),
-        columns=_columns(aligned, settings, by_column),
+        blind_floor=blind_floor,
+        columns=_columns(aligned, settings, by_column, floor),
         slices=slices(aligned, groupings or {}, by_column, settings.bootstrap),
         aligned=aligned,
     )
@@ -268,12 +281,14 @@ def _coverage(aligned: Aligned) -> Coverage:
 
 
 def _columns(
-    aligned: Aligned, settings: Settings, ratings: Mapping[str, ItemRatings] | None
+    aligned: Aligned, settings: Settings, ratings: Mapping[str, ItemRatings] | None, floor: Aligned | None
 ) -> dict[str, ColumnReport]:
     """All samples of all columns go through one bootstrap, so that they share its draws of papers."""
     samples: dict[Key, Sample] = {}
     for index, column in enumerate(COLUMNS):
         samples |= _agreement_samples(column, aligned.column(index))
+        if floor is not None:
+            samples |= _blind_sample(column, floor.column(index))
         if ratings is not None:
             samples |= ceiling_samples(column, ratings[column])
             samples |= beside_samples(column, ratings[column], aligned.predictions[:, index])
@@ -296,6 +311,14 @@ def _agreement_samples(column: str, scores: ColumnScores) -> dict[Key, Sample]:
     for name, values in floors.items():
         samples[column, name] = Sample(Cells.build(values, golds, papers, n_papers), FLOOR_STATISTICS)
     return samples
+
+
+def _blind_sample(column: str, scores: ColumnScores) -> dict[Key, Sample]:
+    """The blind floor on a column, where it has a score for all of it."""
+    if not scores.golds.size or np.isnan(scores.predictions).any():
+        return {}
+    cells = Cells.build(scores.predictions, scores.golds, scores.papers, scores.n_papers)
+    return {(column, BLIND): Sample(cells, STATISTICS)}
 
 
 def _column(
@@ -325,6 +348,7 @@ def _column(
             for name in FLOORS
             if (column, name) in found.samples
         },
+        blind_floor=Agreement(n_open, **found.estimates((column, BLIND))) if (column, BLIND) in found.samples else None,
         ceiling=None if ratings is None else ceiling_from(column, ratings, found),
         beside_raters=None if ratings is None else beside_from(column, (column, ANSWERED), found),
     )

@@ -37,6 +37,7 @@ FLOOR_TITLES = {
     "mean": "mean",
     "median": "median",
 }
+BLIND_TITLE = "Blind floor: told from the texts alone, no figure seen"
 RATER_TITLES = {
     "pairwise_within_1": "pairwise W-1",
     "loo_mae": "leave-one-out MAE",
@@ -167,6 +168,13 @@ def _(report: Report) -> Document:
         Table("Further statistics", [_header(FURTHER), *_agreement_rows(views, FURTHER)]),
         Table("Floors: always the same score (MAE, Within-1)", list(_floor_rows(report))),
     ]
+    blind = [
+        (SHORT_COLUMNS[key], column.blind_floor)
+        for key, column in report.columns.items()
+        if column.blind_floor is not None
+    ]
+    if blind:
+        tables.append(Table(BLIND_TITLE, [_header(HEADLINE), *_agreement_rows(blind, HEADLINE)]))
     ceilings = {key: column.ceiling for key, column in report.columns.items() if column.ceiling is not None}
     beside = {key: column.beside_raters for key, column in report.columns.items() if column.beside_raters is not None}
     if ceilings:
@@ -174,7 +182,11 @@ def _(report: Report) -> Document:
     return Document(
         list(_summary(report)),
         [*tables, *_slice_tables(report)],
-        [*_headline_notes(report), *_reason_notes(views)],
+        [
+            *_headline_notes(report),
+            *_reason_notes([*views, *((f"{label}, blind floor", item) for label, item in blind)]),
+            report.blind_floor,
+        ],
     )
 
 
@@ -413,6 +425,8 @@ def _(report: Report) -> Iterator[dict[str, Any]]:
                 yield from _estimates(result, n=result.n, part="score", column=key, view=view)
         for floor, result in column.floors.items():
             yield from _estimates(result, n=column.open, part="floor", name=floor, column=key)
+        if column.blind_floor is not None:
+            yield from _estimates(column.blind_floor, n=column.open, part="floor", name="blind", column=key)
         if column.ceiling is not None and column.beside_raters is not None:
             yield from _estimates(column.ceiling, n=column.ceiling.ratings, part="raters", column=key)
             yield from _estimates(

@@ -537,9 +537,9 @@ def test_a_run_by_rules_can_be_resumed(tmp_path: Path, backend: RulesBackend) ->
 
 def test_the_registry_knows_what_there_is() -> None:
     assert make_backend("rules", measurements=ocr_measurements("none")).settings()["image"]["features"].endswith("none")
-    with pytest.raises(InputError, match=r"backend 'gpt' is not available; available: openai, rules"):
+    with pytest.raises(InputError, match=r"backend 'gpt' is not available; available: blind, openai, rules,"):
         make_backend("gpt")
-    with pytest.raises(InputError, match=r"has no option temperature; it has measurements"):
+    with pytest.raises(InputError, match=r"has no option temperature; it has measurements, calibration"):
         make_backend("rules", temperature=0)
 
 
