@@ -134,6 +134,7 @@ def internvl_parts(
         image_token_id=words.convert_tokens_to_ids(IMAGE),
         image_seq_length=image_tokens,
         downsample_ratio=0.5,
+        tie_word_embeddings=False,
         architectures=["InternVLForConditionalGeneration"],
     )
     size = {"height": tile, "width": tile}
