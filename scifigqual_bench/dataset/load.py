@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pyarrow.parquet as pq
 from pydantic import PrivateAttr
@@ -32,11 +32,11 @@ class LoadedFigure(Figure):
     The image is read when it is asked for.
     """
 
-    _images: _Images = PrivateAttr()
+    _images: _Images | _Given = PrivateAttr()
     _position: int = PrivateAttr(0)
 
     @classmethod
-    def of(cls, row: dict[str, Any], images: _Images, position: int) -> LoadedFigure:
+    def of(cls, row: dict[str, Any], images: _Images | _Given, position: int) -> LoadedFigure:
         """A row with the place that its image can be had from."""
         figure = cls.model_validate(row)
         figure._images, figure._position = images, position
@@ -160,9 +160,27 @@ class FigureSplit(Sequence[LoadedFigure]):
 
 
 @overload
-def load(path: str | Path, split: str, **options: Any) -> FigureSplit: ...
+def load(
+    path: str | Path,
+    split: str,
+    *,
+    streaming: Literal[False] = False,
+    verify: bool = True,
+    revision: str | None = None,
+) -> FigureSplit: ...
 @overload
-def load(path: str | Path, split: None = None, **options: Any) -> dict[str, FigureSplit]: ...
+def load(
+    path: str | Path,
+    split: None = None,
+    *,
+    streaming: Literal[False] = False,
+    verify: bool = True,
+    revision: str | None = None,
+) -> dict[str, FigureSplit]: ...
+@overload
+def load(
+    path: str | Path, split: str, *, streaming: Literal[True], verify: bool = True, revision: str | None = None
+) -> Iterator[LoadedFigure]: ...
 def load(
     path: str | Path,
     split: str | None = None,
