@@ -77,7 +77,10 @@ class _Paddle:
         try:
             return getattr(paddleocr, kind)(**self._settings)
         except (FileNotFoundError, RuntimeError, ValueError, TypeError, AssertionError) as error:
-            raise InputError(f"paddleocr: {kind} can't be set up with these options and models ({error})") from None
+            raise InputError(
+                f"paddleocr: {kind} can't be set up with these options and models ({error}); where a dependency is "
+                'missing: pip install "scifigqual-bench[paddleocr]"'
+            ) from None
 
 
 class PaddleOcr(_Paddle):
