@@ -108,7 +108,7 @@ def overlap(caption: str, image: ImageFeatures) -> CaptionOverlap | None:
     """What of a caption was found in an image; None without a caption."""
     if not caption.strip():
         return None
-    return caption_overlap(caption, None if image.ocr_engine == "none" else image.text_boxes)
+    return caption_overlap(caption, None if image.ocr_engine == "none" else image.text_boxes, image.panel_letters)
 
 
 def _key(image: ImageInput) -> tuple[str, float | None, float | None]:

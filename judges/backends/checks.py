@@ -138,14 +138,17 @@ def unsure_ocr(view: View, *, below: float, boxes: int) -> str | None:
 def clear_text(view: View, *, size: float, smallest: float, confidence: float, dpi: float, sharp: float) -> str | None:
     """Text that is large enough, sure to read, and in a sharp image."""
     image = view.image
-    if image is None or image.text_height_pt_median is None or image.ocr_confidence_mean is None:
-        return None
-    large = image.text_height_pt_median >= size and (image.text_height_pt_min or 0.0) >= smallest
-    crisp = sharpness(image) >= sharp and (dots_per_inch(image) or 0.0) >= dpi
-    if not large or not crisp or image.ocr_confidence_mean < confidence:
+    if image is None or image.text_height_pt_median is None:
         return None
     height, sure = image.text_height_pt_median, image.ocr_confidence_mean
-    return f"text is {height:.1f} pt at print size and read with confidence {sure:.2f}"
+    large = height >= size and (image.text_height_pt_min or 0.0) >= smallest
+    crisp = sharpness(image) >= sharp and (dots_per_inch(image) or 0.0) >= dpi
+    # text that the PDF tells was not read from the pixels, and has no confidence of OCR
+    told = any(box.source == "pdf" for box in image.text_boxes)
+    if not large or not crisp or (sure < confidence if sure is not None else not told):
+        return None
+    how = f"read with confidence {sure:.2f}" if sure is not None else "told by the PDF"
+    return f"text is {height:.1f} pt at print size and {how}"
 
 
 def clipped(view: View) -> str | None:

@@ -43,13 +43,13 @@ def around(boxes: Iterable[Sequence[float]]) -> Box | None:
 
 def smallest_text(view: View) -> Box | None:
     """The lowest piece of text, among those of several characters that were read surely."""
-    sure = [box for box in _boxes(view) if box.confidence >= SURE and len(box.text.strip()) > 1]
+    sure = [box for box in _boxes(view) if (box.confidence or 0.0) >= SURE and len(box.text.strip()) > 1]
     return _box(min(sure or _boxes(view), key=text_height, default=None))
 
 
 def least_sure_text(view: View) -> Box | None:
     """The piece of text that OCR was least sure of."""
-    return _box(min(_boxes(view), key=lambda box: box.confidence, default=None))
+    return _box(min(_boxes(view), key=lambda box: 1.0 if box.confidence is None else box.confidence, default=None))
 
 
 def clipped_edge(view: View) -> Box | None:
