@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from scifigqual_bench.pdf.document import Document, Line, Rect, Span
-from scifigqual_bench.pdf.layout import EDGE, Layout, PageLayout, Role, analyse, rows_of
+from scifigqual_bench.pdf.layout import EDGE, WORD_GAP, Layout, PageLayout, Role, analyse, rows_of
 from scifigqual_bench.pdf.reading import LineKey, row_text
 from scifigqual_bench.pdf.words import join_all, vocabulary
 
@@ -322,6 +322,8 @@ def _grow(page: PageLayout, start: int, others: set[int], body_size: float) -> l
         & (middle < min(below, default=np.inf))
     )
     usable[list(others)] = False
+    if page.roles[start] != Role.BODY:  # text that flows around the float
+        usable &= (page.roles != Role.BODY) | (box[:, 0] < first[2] + WORD_GAP)
     # captions that stand at one place on several pages look like running heads
     usable[start] = True
     row_height = np.minimum(box[:, 3], first[3]) - np.maximum(box[:, 1], first[1])

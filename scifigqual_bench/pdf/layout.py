@@ -32,12 +32,15 @@ MIN_COLUMN_FILL = 0.25
 """On some page the lines of a column must fill this share of the page's height."""
 MIN_COLUMN_LINES = 3
 """In a paper whose columns are never that full, so many lines with the same ends make one."""
+WRAPPED_ROWS = 3
+"""So many rows that fill the rest of a column are text that flows around a float."""
 RECURRING = 0.15
 """What stands at one place on this share of the pages is part of the paper's form, not of its content."""
 PAGE_EDGE = 0.14
 """Running heads and feet stand within this share of the page's height from its top or bottom."""
 
 _HEADING = re.compile(r"^(?:(?:\d{1,2}|[A-Z])(?:\.\d{1,2})*\.?|[IVX]+\.)\s+\S")
+_EQUATION_NUMBER = re.compile(r"\s*\((?:[A-Z]\.?)?\d{1,3}[a-z]?\)\s*")
 _SUBSECTION = re.compile(r"^\d{1,2}(?:\.\d{1,2}){1,3}\.?\s+\S")
 
 
@@ -392,6 +395,70 @@ def _mark_body(text: _Text, roles: np.ndarray, columns: tuple[Column, ...], body
         for row, is_body in zip(rows, body, strict=True):
             if is_body:
                 roles[row] = Role.BODY
+        for row in (
+            *_beside_a_float(text, printed, plain, left, right),
+            *_equations(text, printed, own_font, left, right),
+        ):
+            roles[row] = Role.BODY
+
+
+def _beside_a_float(
+    text: _Text, rows: Sequence[np.ndarray], plain: np.ndarray, left: float, right: float
+) -> list[np.ndarray]:
+    """Rows of text to the right of what it flows around: below each other, they begin alike and end at the edge."""
+    box = text.boxes
+    ends = [_end_piece(box, row) for row in rows]
+    starts = np.array([box[row, 0].min() for row in ends])
+    floors = np.array([box[row, 3].max() for row in ends])
+    kept: list[list[int]] = []
+    for k, row in enumerate(ends):
+        main = row[np.argmax(box[row, 2] - box[row, 0])]
+        if not plain[main] or starts[k] < left + 4 * EDGE or text.letters[row].sum() <= 15:
+            continue
+        above = kept[-1][-1] if kept else None
+        if (
+            above is not None
+            and abs(starts[k] - starts[above]) < EDGE
+            and floors[k] - floors[above] < 1.45 * text.sizes[main]
+        ):
+            kept[-1].append(k)
+        else:
+            kept.append([k])
+    filled = [abs(box[row, 2].max() - right) < EDGE for row in ends]
+    # the cells of a table may look like it, but for the cells to their left
+    cells = [abs(box[row[0], 0] - left) < 2 * EDGE and plain[row[0]] for row in rows]
+    return [
+        ends[k]
+        for run in kept
+        if sum(filled[k] for k in run) >= WRAPPED_ROWS
+        and sum(cells[k] for k in run) < 0.3 * len(run)
+        and np.median([text.letters[ends[k]].sum() for k in run]) > 20
+        for k in run
+    ]
+
+
+def _end_piece(box: np.ndarray, row: np.ndarray) -> np.ndarray:
+    """A row without what stands apart from its end."""
+    gaps = box[row[1:], 0] - np.maximum.accumulate(box[row, 2])[:-1]
+    wide = np.flatnonzero(gaps > GUTTER)
+    return row[wide[-1] + 1 :] if len(wide) else row
+
+
+def _equations(
+    text: _Text, rows: Sequence[np.ndarray], own_font: np.ndarray, left: float, right: float
+) -> list[np.ndarray]:
+    """Rows of numbered formulas: set in other type than the body, away from the left edge, the number at the right."""
+    box = text.boxes
+    return [
+        row
+        for row in rows
+        if len(row) > 1
+        and abs(box[row[-1], 2] - right) < EDGE
+        and box[row[0], 0] > left + 4 * EDGE
+        and box[row[-1], 0] - box[row[:-1], 2].max() > text.sizes[row[-1]]
+        and _EQUATION_NUMBER.fullmatch(text.lines[row[-1]].text)
+        and not own_font[row[:-1]].all()
+    ]
 
 
 def _neighbours(

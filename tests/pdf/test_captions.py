@@ -181,6 +181,16 @@ def test_a_caption_beside_wrapped_text(paper: Paper) -> None:
     assert [c.text for c in found(paper)] == [text]
 
 
+def test_a_caption_of_one_row_with_text_right_beside_it(paper: Paper) -> None:
+    page = paper.page()
+    prose(page, FULL, 54, 4)
+    plot(page, (54, 110, 250, 220))
+    caption(page, (54, 255), 226, "Figure 1: A figure at the left that the text flows around.")
+    prose(page, (270, 558), 102, 14)
+    prose(page, FULL, 280, 25)
+    assert [c.text for c in found(paper)] == ["Figure 1: A figure at the left that the text flows around."]
+
+
 def test_a_page_shown_in_a_figure_gives_no_captions(paper: Paper) -> None:
     page = paper.page()
     page.draw_rect((54, 54, 297, 260), width=0.5)

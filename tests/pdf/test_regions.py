@@ -129,6 +129,41 @@ def test_a_figure_that_text_flows_around(paper: Paper) -> None:
     assert iou(box_of(paper.regions()["1"]), box) > 0.9
 
 
+def test_a_figure_at_the_left_that_text_flows_around(paper: Paper) -> None:
+    page = paper.page()
+    prose(page, FULL, 54, 4)
+    box = plot(page, (54, 110, 250, 220))
+    caption(page, (54, 255), 226, "Figure 1: A figure at the left that the text flows around.")
+    prose(page, (270, 558), 102, 14)
+    prose(page, FULL, 280, 25)
+    assert iou(box_of(paper.regions()["1"]), box) > 0.95
+
+
+def test_an_equation_right_above_a_figure_is_no_part_of_it(paper: Paper) -> None:
+    page = paper.page()
+    prose(page, LEFT, 54, 10)
+    page.insert_text((130, 195), "E = m c + f ( x )", fontname="tiit", fontsize=SIZE)
+    page.insert_text((285.4, 195), "(1)", fontname="tiro", fontsize=SIZE)
+    box = plot(page, (58, 215, 293, 330))
+    caption(page, LEFT, 336, "Figure 1: Loss over the steps, right below an equation.")
+    prose(page, LEFT, 370, 25)
+    prose(page, RIGHT, 54, 55)
+    assert iou(box_of(paper.regions()["1"]), box) > 0.95
+
+
+@pytest.mark.parametrize("above", [False, True], ids=["captions below", "captions above"])
+def test_figures_that_follow_each_other_in_a_column(paper: Paper, above: bool) -> None:
+    page = paper.page()
+    boxes = {}
+    for k in range(3):
+        top, text = 54 + 200 * k, f"Figure {k + 1}: Loss over the steps of one of the runs that were made, in two rows."
+        boxes[str(k + 1)] = plot(page, (58, top + 28 * above, 293, top + 130 + 28 * above))
+        caption(page, LEFT, top if above else top + 136, text)
+    prose(page, RIGHT, 54, 55)
+    found = paper.regions()
+    assert all(iou(box_of(found[number]), boxes[number]) > 0.95 for number in boxes)
+
+
 def test_a_caption_beside_its_picture(paper: Paper) -> None:
     page = paper.page()
     box = picture(page, (54, 54, 360, 220))
