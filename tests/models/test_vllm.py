@@ -1,7 +1,6 @@
 """The vllm backend on real engines: tiny random models of two architectures, on the CPU.
 
 Random tokens, drawn at temperature 1, are the hardest test of structured output: whatever is not forced goes wrong.
-Loading is skipped with ``dummy`` weights, for vLLM and transformers name the weights of a small CLIP differently.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ pytest.importorskip("vllm", reason="needs vLLM; make test-vllm installs its CPU 
 pytestmark = pytest.mark.slow
 
 OPTIONS = {
-    "load_format": "dummy",
     "dtype": "float32",
     "enforce_eager": True,
     "max_model_len": tiny.CONTEXT,

@@ -41,7 +41,7 @@ def server(tiny_model: Callable[[str], Path], tmp_path_factory: pytest.TempPathF
         port = free.getsockname()[1]
     vllm = Path(sys.executable).with_name("vllm")
     command = [vllm, "serve", tiny_model("internvl"), "--host", "127.0.0.1", "--port", str(port)]
-    command += ["--served-model-name", NAME, "--load-format", "dummy", "--dtype", "float32", "--enforce-eager"]
+    command += ["--served-model-name", NAME, "--dtype", "float32", "--enforce-eager"]
     command += ["--max-model-len", str(tiny.CONTEXT), "--limit-mm-per-prompt", '{"image": 1}']
     environment = os.environ | {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1"}
     log = tmp_path_factory.mktemp("serve") / "log.txt"
