@@ -337,3 +337,11 @@ def test_words_of_a_caption_that_line_ends_cut_are_whole(paper: Paper) -> None:
     two_columns(page, 300)
     (only,) = found(paper)
     assert only.text == "Figure 1: The first evaluation on all of the data of few-shot models"
+
+
+def test_accents_printed_apart_are_composed(paper: Paper) -> None:
+    page = paper.page()
+    plot(page, (60, 60, 290, 180))
+    page.insert_text((54, 198), "Figure 1: The loss in Saarbr\u00a8ucken.", fontname="tiro", fontsize=SMALL)
+    two_columns(page, 230)
+    assert [c.text for c in found(paper)] == ["Figure 1: The loss in Saarbrücken."]
