@@ -149,16 +149,17 @@ def bottom_axes(boxes: Sequence[TextBox]) -> list[TickLabels]:
 
     Labels above a plot area can't be told from those below another.
     """
-    return _in_reading_order(
-        [
-            TickLabels("bottom", tuple(_flipped(box) for box, _ in ticks), tuple(value for _, value in ticks), scale)
-            for ticks, scale in _axes_down([_flipped(box) for box in boxes])
-        ]
-    )
+    flipped = [_flipped(box) for box in boxes]
+    upright = {id(turned): box for turned, box in zip(flipped, boxes, strict=True)}
+    axes = [
+        TickLabels("bottom", tuple(upright[id(box)] for box, _ in ticks), tuple(value for _, value in ticks), scale)
+        for ticks, scale in _axes_down(flipped)
+    ]
+    return _in_reading_order(axes)
 
 
 def _flipped(box: TextBox) -> TextBox:
-    """A box with its axes exchanged; twice, and it is the box again."""
+    """A box with its axes exchanged."""
     x0, y0, x1, y1 = box.bbox
     return box.model_copy(update={"bbox": [y0, x0, y1, x1], "rotated": not box.rotated})
 
@@ -305,7 +306,7 @@ def plot_axes(
         left: From :func:`left_axes`.
         bottom: From :func:`bottom_axes`.
         boxes: All text of the figure, for the titles.
-        letters: Panel letters in reading order; given to the plots where there are as many.
+        letters: Panel letters in reading order; given to the plots where there are as many, in alphabetical order.
     """
     partners = _partners(left, bottom)
     plots = [(axis, partners.get(k)) for k, axis in enumerate(left)]
@@ -313,7 +314,8 @@ def plot_axes(
     corners = [_around([axis.area for axis in plot if axis is not None]) for plot in plots]
     order = {id(area): k for k, area in enumerate(reading_order(corners))}
     plots = [plot for plot, area in sorted(zip(plots, corners, strict=True), key=lambda pair: order[id(pair[1])])]
-    lettered = list(letters) if len(letters) == len(plots) else [None] * len(plots)
+    certain = len(letters) == len(plots) and list(letters) == sorted(letters)
+    lettered = list(letters) if certain else [None] * len(plots)
     labels = {id(box) for axis in (*left, *bottom) for box in axis.labels}
     others = [box for box in boxes if id(box) not in labels]
     axes = []

@@ -82,6 +82,7 @@ def image_features(
     contrasts = _contrasts(boxes)
     letters = panel_letters(boxes, width, height)
     left, bottom, bars = left_axes(boxes), bottom_axes(boxes), row_of_bars(rgb)
+    ticks = {id(label) for axis in (*left, *bottom) for label in axis.labels}
     return ImageFeatures(
         **asdict(vision_statistics(rgb)),
         **vars(colour_statistics(rgb)),
@@ -102,7 +103,7 @@ def image_features(
         panel_letters=letters,
         axis_numbers=[list(axis.numbers) for axis in left],
         axes=plot_axes(left, bottom, boxes, letters),
-        legend=legend_entries(rgb, boxes),
+        legend=legend_entries(rgb, [box for box in boxes if id(box) not in ticks]),
         standing_bars=bars.count if bars else 0,
         bar_base=bar_base(left, bars.foot, bars.start) if bars else None,
     )
