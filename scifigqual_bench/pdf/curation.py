@@ -34,7 +34,8 @@ DENSE_EDGES = 0.10
 """S4: share of edge pixels above which a figure is dense: a grid, a heat map, many curves, where small labels are
 normal (SPEC 2). Of 218 figures of the real papers 9 have more; half of them lie between 0.040 and 0.072."""
 LOW_CONFIDENCE = 0.80
-"""S4: mean confidence of OCR below which the text that it read is doubtful. @@OCR"""
+"""S4: mean confidence of OCR below which the text that it read is doubtful: of 29
+figures of the real papers in which OCR read text 2 have less, half have more than 0.97."""
 MAX_DELETED_SHARE = 0.30
 """S5: share of a paper's figures that S1 deletes, at the most."""
 
