@@ -1,4 +1,4 @@
-"""``eval.py``: judge a dataset, score and compare prediction files, write the report page."""
+"""``eval.py``: judge a dataset, score and compare prediction files, write the report page, check a paper."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scifigqual_bench.commands import judge, migrate, scores
+from scifigqual_bench.commands import check, judge, migrate, scores
 from scifigqual_bench.commands.common import INPUT_ERROR, OK, print_problems, run
 from scifigqual_bench.commands.inputs import (
     add_dataset,
@@ -34,6 +34,7 @@ def parser() -> argparse.ArgumentParser:
     judge.add_commands(commands)
     scores.add_commands(commands)
     migrate.add_commands(commands)
+    check.add_commands(commands)
 
     report = commands.add_parser("report", help="write one self-contained HTML page")
     add_dataset(report)
