@@ -128,13 +128,14 @@ def _rasters(image: bytes | Image.Image, printed: PrintedFigure | None, size: tu
     return {
         "raster_share": round(_covered_share([list(r.bbox) for r in printed.rasters], width, height), 4),
         "effective_dpi": min((r.dpi for r in large), default=None),
-        "jpeg_blockiness": _blockiness(Image.open(io.BytesIO(largest))) if largest else None,
+        "jpeg_blockiness": _blockiness(largest) if largest else None,
     }
 
 
-def _blockiness(picture: Image.Image) -> float | None:
+def _blockiness(image: Image.Image | bytes) -> float | None:
     """Blocks of a JPEG as it is stored; None where it can't be decoded."""
     try:
+        picture = Image.open(io.BytesIO(image)) if isinstance(image, bytes) else image
         _check_size(picture)
         return jpeg_blockiness(np.asarray(picture.convert("L")))
     except (ImageError, OSError, SyntaxError):  # Pillow's errors on damaged data; the figure was rendered all the same

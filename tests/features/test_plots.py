@@ -15,7 +15,7 @@ from scifigqual_bench.features.extract import image_features
 from scifigqual_bench.features.legend import legend_entries
 from scifigqual_bench.features.ocr import ocr_engine
 from scifigqual_bench.features.text import overlapping
-from scifigqual_bench.pdf.figure_text import read_figure
+from scifigqual_bench.pdf.figure_text import PrintedFigure, Raster, read_figure
 from scifigqual_bench.pdf.render import render_region
 from scifigqual_bench.records import ImageFeatures, TextBox
 
@@ -252,6 +252,12 @@ def test_blocks_of_a_jpeg():
 
     assert measured("PNG") is None
     assert measured("JPEG", quality=10) > 1.5 > measured("JPEG", quality=95) > 0.9
+
+
+def test_an_embedded_image_that_nobody_can_read_is_left_out():
+    printed = PrintedFigure(rasters=(Raster((0, 0, 40, 30), 150.0, b"\xff\xd8 no picture"),))
+    found = image_features(Image.new("RGB", (40, 30), "white"), ocr=NONE, printed=printed)
+    assert (found.jpeg_blockiness, found.effective_dpi) == (None, 150.0)
 
 
 def test_ink_weighs_where_it_is():
