@@ -89,7 +89,7 @@ class VllmBackend:
             ImportError: vLLM is not installed.
             InputError: vLLM can't load the model with these options.
         """
-        return answer_apart(requests, self._prompt, self._answers)
+        return answer_apart(requests, self._prompt, self._answers, _request_errors())
 
     def close(self) -> None:
         """End the engine and give its memory back."""
@@ -118,7 +118,7 @@ class VllmBackend:
                 structured_outputs_config={"backend": "xgrammar", "disable_any_whitespace": True},
                 **self._options.model_dump(include=engine, exclude_none=True),
             )
-        except ValueError as error:
+        except _request_errors() as error:
             raise InputError(f"vLLM can't load {self.model}: {error}") from error
 
     def _prompt(self, request: Request) -> Prompt:
@@ -143,6 +143,15 @@ class VllmBackend:
             chat_template_kwargs=self._options.chat_template_kwargs or None,
         )
         return [_response(output) for output in outputs]
+
+
+def _request_errors() -> tuple[type[Exception], ...]:
+    """What vLLM raises where it can't take what it is given: ValueErrors, and in later releases errors of its own."""
+    try:
+        from vllm.exceptions import VLLMClientError
+    except ImportError:
+        return (ValueError,)
+    return (ValueError, VLLMClientError)
 
 
 def _response(output: RequestOutput) -> Response:

@@ -39,8 +39,10 @@ def server(tiny_model: Callable[[str], Path], tmp_path_factory: pytest.TempPathF
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    vllm = Path(sys.executable).with_name("vllm")
-    command = [vllm, "serve", tiny_model("internvl"), "--host", "127.0.0.1", "--port", str(port)]
+    # The module behind `vllm serve`: the command itself asks for the version of a package named vllm, which the CPU
+    # build is not.
+    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", tiny_model("internvl")]
+    command += ["--host", "127.0.0.1", "--port", str(port)]
     command += ["--served-model-name", NAME, "--dtype", "float32", "--enforce-eager"]
     command += ["--max-model-len", str(tiny.CONTEXT), "--limit-mm-per-prompt", '{"image": 1}']
     environment = os.environ | {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1"}
