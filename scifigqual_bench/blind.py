@@ -251,7 +251,7 @@ def floor_rows(figures: Sequence[Figure]) -> tuple[list[Mapping[str, object]] | 
     """
     rated = [figure for figure in figures if figure.gold is not None]
     try:
-        model = fit(rated, source="the scored figures", fingerprint="")
+        model = fit(rated, source="this dataset", fingerprint="")
     except (InputError, ImportError) as error:
         return None, f"No blind floor: {error}."
     rows = [{"figure_id": f.figure_id, **model.predict(f.paper_id, f.caption, whole_paragraphs(f))} for f in rated]

@@ -23,7 +23,7 @@ from scifigqual_bench.errors import InputError
 
 if TYPE_CHECKING:
     from scifigqual_bench.records import RunManifest
-    from scifigqual_bench.scoring import Report
+    from scifigqual_bench.scoring import Agreement, Report
 
 
 def parser() -> argparse.ArgumentParser:
@@ -76,19 +76,28 @@ def _report(args: argparse.Namespace) -> int:
 
 
 def _score_rows(report: Report) -> list[dict[str, Any]]:
-    """A row per column for the page: the headline, or by name what stands in for it."""
+    """Rows for the page: of each column the headline, or by name what stands in for it, then the blind floor."""
     from scifigqual_bench.rubric import SHORT_COLUMNS
-    from scifigqual_bench.scoring import Estimate
 
     rows = []
     for key, column in report.columns.items():
-        shown, label = column.headline, SHORT_COLUMNS[key]
-        if shown is None:
-            shown, label = column.answered_only, f"{label}, answered only ({column.headline_reason})"
-        values = {field.name: getattr(shown, field.name) for field in fields(shown)}
-        numbers = {name: value.value if isinstance(value, Estimate) else value for name, value in values.items()}
-        rows.append({"column": label, **numbers})
+        if column.headline is not None:
+            rows.append(_score_row(SHORT_COLUMNS[key], column.headline))
+        else:
+            label = f"{SHORT_COLUMNS[key]}, answered only ({column.headline_reason})"
+            rows.append(_score_row(label, column.answered_only))
+    for key, column in report.columns.items():
+        if column.blind_floor is not None:
+            rows.append(_score_row(f"{SHORT_COLUMNS[key]} blind floor, {report.blind_floor}", column.blind_floor))
     return rows
+
+
+def _score_row(label: str, shown: Agreement) -> dict[str, Any]:
+    from scifigqual_bench.scoring import Estimate
+
+    values = {field.name: getattr(shown, field.name) for field in fields(shown)}
+    numbers = {name: value.value if isinstance(value, Estimate) else value for name, value in values.items()}
+    return {"column": label, **numbers}
 
 
 def _manifest(predictions: Path) -> RunManifest | None:

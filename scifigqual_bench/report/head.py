@@ -11,6 +11,7 @@ from typing import Any, Literal
 from scifigqual_bench.records import Figure, Prediction
 from scifigqual_bench.report.view import COLUMN_NAMES, band_of, index_entry
 from scifigqual_bench.rubric import BANDS, SHORT_COLUMNS, Band
+from scifigqual_bench.scoring.tables import TITLES, format_number
 
 
 @dataclass
@@ -92,19 +93,8 @@ class Table:
     remarks: list[tuple[str, str]]
 
 
-_HEADINGS = {
-    "n": "n",
-    "mae": "MAE",
-    "within_1": "Within-1",
-    "spearman": "Spearman",
-    "bias": "Bias",
-    "rmse": "RMSE",
-    "kendall": "Kendall",
-    "kappa": "Kappa",
-}
+_HEADINGS = {"n": "n"} | {name: title[0].upper() + title[1:] for name, title in TITLES.items()}
 _NAMES = COLUMN_NAMES | {SHORT_COLUMNS[key]: name for key, name in COLUMN_NAMES.items()}
-_SHARES = ("within_1", "coverage")
-_SIGNED = ("bias",)
 
 
 def score_table(report: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None) -> Table | None:
@@ -159,7 +149,4 @@ def _cell(column: str, row: Mapping[str, Any]) -> str:
         return "undefined"
     if isinstance(value, int):
         return f"{value:,}"
-    if column in _SHARES:
-        return f"{value:.1%}"
-    value = round(value, 3) + 0.0  # adding zero turns -0.0 into 0.0
-    return format(value, "+.3f" if column in _SIGNED else ".3f").replace("-", "−")
+    return format_number(column, value).replace("-", "−")

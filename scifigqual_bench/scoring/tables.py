@@ -139,11 +139,10 @@ def format_number(name: str, value: float | None) -> str:
     """
     if value is None:
         return "-"
-    if name.endswith("within_1"):
+    if name.endswith(("within_1", "coverage")):
         return f"{value:.1%}"
-    if name == "bias":
-        return f"{round(value, 3) + 0.0:+.3f}"  # adding zero turns -0.0 into 0.0
-    return f"{value:.3f}"
+    value = round(value, 3) + 0.0  # adding zero turns -0.0 into 0.0
+    return f"{value:+.3f}" if name == "bias" else f"{value:.3f}"
 
 
 def format_estimate(name: str, estimate: Estimate) -> str:

@@ -105,11 +105,11 @@ def test_the_floor_stands_in_the_table_of_scores(figures: list[Figure]) -> None:
 
 def test_the_backend_answers_single_calls_in_integers_and_refuses_the_agent(figures: list[Figure]) -> None:
     backend = make_backend("blind", fitted=blind.fit(figures, source="x", fingerprint="f"))
-    of = item(open_dimensions=["visual_clarity", "caption_consistency"])
+    of = item(open_dimensions=["caption_consistency", "misleading_risk"])
     (prediction,) = PROTOCOLS["direct"].judge([of], backend)
     assert prediction.status == "ok" and prediction.caption_consistency.is_integer()
     assert "not looked at" in prediction.reasons.caption_consistency
-    assert "tells nothing" in prediction.reasons.visual_clarity
+    assert "tells nothing" in prediction.reasons.misleading_risk
     (unrated,) = PROTOCOLS["direct"].judge([item(open_dimensions=["structure_layout"])], backend)
     assert unrated.status == "api_error" and "without ratings of structure_layout" in unrated.status_reason
     (agent,) = PROTOCOLS["agent"].judge([of], backend)
