@@ -45,7 +45,7 @@ def features(caption: str, citing: Sequence[str] = ()) -> list[float]:
     """The surface of a figure's texts, in the order of :data:`FEATURES`; counts of much are taken as logarithms.
 
     >>> features("Figure 2: (a) Accuracy of A, B and C. (b) Loss.")[1:6]
-    [2.0, 0.0, 1.0, 4.0, 1.0]
+    [2.0, 0.0, 1.0, 1.0, 1.0]
     """
     body, context = caption_body(caption), " ".join(citing)
     return [

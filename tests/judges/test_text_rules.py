@@ -202,7 +202,7 @@ def test_caption_rules_agree_with_people_on_papers_they_were_not_made_on(
     gold = [rating for _, rating in half]
     assert len(half) == 651
     assert len(set(scores)) >= 5
-    assert spearmanr(scores, gold).statistic >= 0.43  # benchmarks/rules.py --held-out: 0.44, with interval
+    assert spearmanr(scores, gold).statistic >= 0.43  # 0.441 by benchmarks/rules.py --held-out
     floor = np.mean(np.abs(np.array(gold) - 7.48))
     assert np.mean(np.abs(np.array(scores) - np.array(gold))) < floor
 
