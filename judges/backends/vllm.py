@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -100,14 +101,9 @@ class VllmBackend:
     @cached_property
     def llm(self) -> LLM:
         """The engine, loaded when it is first needed."""
-        try:
-            from vllm import LLM
-        except ImportError as error:
-            text = "the vllm backend needs the extra vllm: pip install 'scifigqual-bench[vllm]'"
-            raise ImportError(f"{text} ({error})") from None
         engine = set(VllmOptions.model_fields) - set(LocalOptions.model_fields) | {"dtype", "trust_remote_code"}
         try:
-            return LLM(
+            return _vllm().LLM(
                 model=self._weights.place,
                 revision=self._weights.commit,
                 seed=self._options.seed or 0,
@@ -123,16 +119,14 @@ class VllmBackend:
 
     def _prompt(self, request: Request) -> Prompt:
         """Messages and sampling of a request; each image is decoded once."""
-        from vllm import SamplingParams
-        from vllm.sampling_params import StructuredOutputsParams
-
+        vllm = _vllm()
         held = self._options.structured == "json_schema"
         chat = messages(request, self._options.max_pixels, lambda image: {"type": "image_pil", "image_pil": image})
-        return chat, SamplingParams(
+        return chat, vllm.SamplingParams(
             temperature=self._options.temperature,
             max_tokens=self._options.answer_limit(request),
             seed=self._options.seed,
-            structured_outputs=StructuredOutputsParams(json=request.schema) if held else None,
+            structured_outputs=vllm.sampling_params.StructuredOutputsParams(json=request.schema) if held else None,
         )
 
     def _answers(self, prompts: Sequence[Prompt]) -> list[Response]:
@@ -143,6 +137,15 @@ class VllmBackend:
             chat_template_kwargs=self._options.chat_template_kwargs or None,
         )
         return [_response(output) for output in outputs]
+
+
+def _vllm() -> ModuleType:
+    try:
+        import vllm.sampling_params
+    except ImportError as error:
+        text = "the vllm backend needs the extra vllm: pip install 'scifigqual-bench[vllm]'"
+        raise ImportError(f"{text} ({error})") from None
+    return vllm
 
 
 def _request_errors() -> tuple[type[Exception], ...]:

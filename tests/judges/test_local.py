@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -163,3 +164,12 @@ def test_an_error_that_is_no_request_s_fault_ends_the_run() -> None:
 
     with pytest.raises(RuntimeError, match="engine is dead"):
         answer_apart(["a", "b"], str, dead)
+
+
+@pytest.mark.parametrize(("backend", "package"), [("vllm", "vllm"), ("transformers", "torch")])
+def test_a_missing_package_is_told_with_its_extra(
+    backend: str, package: str, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)  # importing it fails
+    with pytest.raises(ImportError, match=rf"pip install 'scifigqual-bench\[{backend}\]'"):
+        make_backend(backend, model=str(model)).generate([build_request("direct", item())])
