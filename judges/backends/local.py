@@ -211,6 +211,8 @@ def _halving(
         return []
     try:
         return answer(batch)
+    except InputError:
+        raise  # a model that can't be loaded is no request's fault
     except failures as error:
         if len(batch) == 1:
             return [_failed(error)]
