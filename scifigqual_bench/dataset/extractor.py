@@ -12,11 +12,11 @@ from typing import Any, Literal, Protocol
 
 import scifigqual_bench
 from scifigqual_bench.features.ocr import OCR_ENGINES, OcrEngine, ocr_engine
-from scifigqual_bench.pdf.curation import measured_marks
+from scifigqual_bench.pdf.curation import decode, measured_marks
 from scifigqual_bench.pdf.engines import Engine
 from scifigqual_bench.pdf.extract import ExtractedFigure, Extraction, extract_paper
 from scifigqual_bench.pdf.layout_model import require_layout_model
-from scifigqual_bench.records import PaperMeta, Problem, SidecarFeatures
+from scifigqual_bench.records import Figure, PaperMeta, Problem, SidecarFeatures
 
 FeatureChoice = Literal["rapidocr", "paddleocr", "pdf", "vision", "none"]
 FEATURE_CHOICES: tuple[FeatureChoice, ...] = FeatureChoice.__args__
@@ -123,19 +123,24 @@ def code_version() -> str:
     return digest.hexdigest()
 
 
-def with_features(extraction: Extraction, measure: FeatureExtractor) -> Extraction:
-    """The extraction with every figure measured, and marked for what that shows (S4).
+def _measured(found: ExtractedFigure, features: SidecarFeatures) -> Figure:
+    """The row with what was measured, and what follows from it: its type, and marks (S4)."""
+    from scifigqual_bench.features.figure_type import figure_type
 
-    Where measuring fails, the figure stays and a problem tells.
-    """
+    pixels = decode(found.image)
+    kind = None if pixels is None else figure_type(features.image, pixels)
+    marks = [*found.figure.curation_marks, *measured_marks(features.image)]
+    return found.figure.model_copy(update={"features": features, "figure_type": kind, "curation_marks": marks})
+
+
+def with_features(extraction: Extraction, measure: FeatureExtractor) -> Extraction:
+    """The extraction with every figure measured; where that fails, the figure stays and a problem tells."""
     figures: list[ExtractedFigure] = []
     problems = list(extraction.report.problems)
     for found in extraction.figures:
         figure = found.figure
         try:
-            features = measure(found)
-            marks = [*figure.curation_marks, *measured_marks(features.image)]
-            figure = figure.model_copy(update={"features": features, "curation_marks": marks})
+            figure = _measured(found, measure(found))
         except MemoryError:  # the limit of the whole paper, not a fault of one figure
             raise
         except Exception as error:  # an OCR engine can fail in its own ways; the figure is kept without features
