@@ -73,15 +73,18 @@ def test_what_was_published_loads_with_the_libraries_of_its_users(hub, published
         f"""
 from datasets import load_dataset
 import evaluate
+import scifigqual_bench
 data = load_dataset("{REPO}")
 print({{split: rows.num_rows for split, rows in data.items()}})
 streamed = next(iter(load_dataset("{REPO}", split="rated", streaming=True)))
 print(streamed["figure_id"] == data["rated"][0]["figure_id"], streamed["image"].size == data["rated"][0]["image"].size)
+typed = scifigqual_bench.load("{REPO}", split="rated")
+print(len(typed), typed[0].image.size == data["rated"][0]["image"].size)
 metric = evaluate.load("{SPACE}", "caption_consistency")
 print(round(metric.compute(predictions=[7, 8], references=[7.33, 8.0])["mae"], 3))
 """,
     )
-    assert lines[-3:] == ["{'rated': 25, 'unrated': 5}", "True True", "0.165"]
+    assert lines[-4:] == ["{'rated': 25, 'unrated': 5}", "True True", "25 True", "0.165"]
 
 
 @pytest.mark.slow
