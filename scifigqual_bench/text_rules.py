@@ -81,7 +81,7 @@ METRICS: dict[str, str] = {
     "accuracy": r"(?:top-?\d\s+)?accurac(?:y|ies)|acc\.?",
     "precision": r"precisions?",
     "recall": r"recalls?",
-    "F1": r"(?:(?:micro|macro)[- ])?F-?1(?:[- ]scores?)?|F-?(?:scores?|measures?)",
+    "F1": r"(?:(?:micro|macro)[- ])?(?<!\|)F-?1(?!\(\w?\))(?:[- ]scores?)?|F-?(?:scores?|measures?)",
     "BLEU": r"(?:sacre)?BLEU(?:-?\d)?",
     "ROUGE": r"ROUGE(?:-?[\dL])?",
     "perplexity": r"perplexit(?:y|ies)|ppl",

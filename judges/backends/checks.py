@@ -7,6 +7,7 @@ finds nothing: a figure without axes, panels or legend never loses points for th
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -91,8 +92,17 @@ def coarse(view: View, *, below: float, above: float = 0.0) -> str | None:
     return f"{dpi:.0f} dots per inch at print size, under {below:g}"
 
 
+MOSTLY_RASTER = 0.5
+"""Share of a figure that embedded images cover, from which it is as coarse as they are."""
+
+
 def dots_per_inch(image: ImageFeatures) -> float | None:
-    """Resolution at print size; None where the size is unknown."""
+    """Resolution at print size; None where the size is unknown, infinite for vector graphics.
+
+    Where the PDF tells what is embedded, that counts, and not the resolution at which the figure was rendered.
+    """
+    if image.raster_share is not None:
+        return image.effective_dpi if image.raster_share >= MOSTLY_RASTER else math.inf
     return image.width / image.print_width_pt * 72 if image.print_width_pt else None
 
 
@@ -128,9 +138,11 @@ def smallest_text(view: View, *, below: float, dense: int) -> str | None:
 
 
 def unsure_ocr(view: View, *, below: float, boxes: int) -> str | None:
-    """Mean confidence of OCR over at least ``boxes`` pieces of text."""
+    """Mean confidence of OCR over at least ``boxes`` pieces of text; it says nothing of text that the PDF tells."""
     confidence = view.image.ocr_confidence_mean if view.image else None
     if confidence is None or confidence >= below or len(view.image.text_boxes) < boxes:
+        return None
+    if 2 * sum(box.source == "ocr" for box in view.image.text_boxes) < len(view.image.text_boxes):
         return None
     return f"text is hard to read: mean OCR confidence {confidence:.2f}, under {below:g}"
 
@@ -158,9 +170,13 @@ def clipped(view: View) -> str | None:
 
 
 def dense(view: View, *, above: int) -> str | None:
-    """Number of pieces of text."""
-    boxes = len(view.image.text_boxes) if view.image else 0
-    return f"{boxes} pieces of text in one figure, over {above}" if boxes > above else None
+    """Number of pieces of text of two characters or more: OCR takes shapes in pictures for single ones.
+
+    A grid of numbered plots is read plot by plot, so there it is their mean number.
+    """
+    boxes = sum(len(box.text.strip()) > 1 for box in view.image.text_boxes) if view.image else 0
+    plots = max(1, len({axis.panel for axis in view.image.axes})) if view.image else 1
+    return f"{boxes} pieces of text in one figure, over {above}" if boxes > above * plots else None
 
 
 def overlapping(view: View, *, least: int) -> str | None:
@@ -230,9 +246,15 @@ def panel_gap(view: View) -> str | None:
 
 
 def truncated_bars(view: View, *, share: float) -> str | None:
-    """Bars on a linear axis that starts above ``share`` of its end; every left axis has to, where there are several."""
+    """Bars on a linear axis that starts above ``share`` of its end; every left axis has to, where there are several.
+
+    Bars whose foot lies above the axis's lowest number are not cut: the boxes of a box plot, say.
+    """
     bars = (view.image.standing_bars if view.image else None) or 0
     if not bars or not view.axis_numbers or not all(starts_high(numbers, share) for numbers in view.axis_numbers):
+        return None
+    base = view.image.bar_base
+    if base is not None and any(n[0] + (n[1] - n[0]) / 10 < base < n[-1] for n in view.axis_numbers):
         return None
     numbers = view.axis_numbers[0]
     return f"{bars} bars stand on an axis that starts at {numbers[0]:g} and ends at {numbers[-1]:g}"
@@ -384,12 +406,15 @@ WORDS_TO_COMPARE = 8
 """Fewest content words on either side for their absence to mean anything."""
 
 
+_NAMED_AXIS = re.compile(r"\b(?:[xy]|vertical|horizontal)[- ]ax[ie]s", re.IGNORECASE)
+
+
 def axis_not_named(view: View) -> str | None:
-    """A metric on a figure with axes that the caption leaves out."""
+    """A metric on a figure with axes that the caption leaves out; one that speaks of its axes names them itself."""
     shown, named = metrics_named(view.image_text or ""), metrics_named(view.body)
     if not view.caption or not view.has_axes or not shown or set(shown) & set(named):
         return None
-    if no_metric(view) or metric_differs(view):
+    if no_metric(view) or metric_differs(view) or _NAMED_AXIS.search(view.body):
         return None
     return f"the figure has numbered axes and shows {shown[0]}, which the caption does not name"
 
