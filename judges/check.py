@@ -20,6 +20,7 @@ from scifigqual_bench.judges.paper_rules import PAPER_RULES, PaperFinding, Paper
 from scifigqual_bench.judges.payload import JudgeItem
 from scifigqual_bench.pdf.document import Rect
 from scifigqual_bench.pdf.extract import Candidate, ExtractedFigure, PaperAnalysis, analyse_paper, extraction_of
+from scifigqual_bench.pdf.regions import Region
 from scifigqual_bench.pdf.text import paper_title
 from scifigqual_bench.records import Figure, PaperMeta, Problem
 from scifigqual_bench.report.checked import (
@@ -34,8 +35,29 @@ from scifigqual_bench.rubric import DIMENSIONS
 
 ERROR, SHOWN = 2.0, 0.5
 """Weights from which a finding is an error, and from which it is shown by default."""
-HELD: dict[str, str] = {}
-"""Rules whose findings are held back whatever they weigh, with the reason."""
+_LETTERS = "letters are also lost by OCR, and answers and list items are lettered like panels"
+HELD = {
+    "CC-METRIC-DIFFERS": "the panels of a figure may show different measures, of which only some were read",
+    "CC-PANELS-NOT-DRAWN": _LETTERS,
+    "CC-PANELS-NOT-EXPLAINED": "panels are often explained by titles of their own; letters may be those of a list",
+    "CC-PLOT-NO-MEASURE": "what is plotted may have a name that is no measure",
+    "CC-WORDS-ABSENT": "an example and a caption that describes it need not share a word",
+    "CTX-WORDS-ABSENT": "a text may describe a figure in words of its own",
+    "CC-NUMBERS-ABSENT": "a caption may give numbers that are not drawn",
+    "SL-NO-TEXT": "photographs and renderings may do without",
+    "SL-OVERLAPPING-TEXT": "the boxes of formulas and of slanted text lie on each other where their letters don't",
+    "SL-PANEL-GAP": _LETTERS,
+    "SL-PANEL-ORDER": _LETTERS,
+    "VC-CLIPPED": "it may be only the way in which the figure was cut out of the page",
+    "VC-COARSE": "a photograph may do with it",
+    "VC-TINY-LABELS": "OCR also takes icons and digits of a picture for labels",
+    "VC-UNSURE-TEXT": "OCR also takes textures and digits of a picture for text",
+}
+"""Rules that point at something worth a look, and are wrong too often to count; with the reason."""
+SUBCAPTIONED = "its panels have captions of their own, which may say it"
+"""Why findings about the caption are held back where it is only the title of such panels."""
+COVERED = {"VC-TINY-LABELS": ("VC-SMALL-TEXT", "VC-TINY-TEXT"), "CC-VAGUE-TITLE": ("CC-LABEL-ONLY",)}
+"""Rules that say no more than others which found something in the same figure."""
 
 MATCHED = 40
 """Characters by which the paragraph of a citation is found again."""
@@ -155,15 +177,32 @@ class _Checker:
 
     def _of_figure(self, item: JudgeItem, candidate: Candidate) -> list[CheckFinding]:
         """What the rules find in a figure whose graphic is known."""
+        faults = [finding for finding in findings(item) if finding.rule.is_fault]
+        found = {finding.rule.id for finding in faults}
         told = []
-        for finding in findings(item):
-            if finding.rule.is_fault:
+        for finding in faults:
+            if found.isdisjoint(COVERED.get(finding.rule.id, ())):
                 page, bbox = self._place(finding, item.figure, candidate)
                 number = candidate.caption.number
                 told.append(
-                    self._finding(finding.rule, finding.evidence, number, page=page, bbox=bbox, image_bbox=finding.bbox)
+                    self._finding(
+                        finding.rule,
+                        finding.evidence,
+                        number,
+                        held=self._doubt(finding.rule, candidate),
+                        page=page,
+                        bbox=bbox,
+                        image_bbox=finding.bbox,
+                    )
                 )
         return told
+
+    def _doubt(self, rule: Rule, candidate: Candidate) -> str | None:
+        """Why a finding of a rule is held back in a figure; None where it is not."""
+        subcaptions = isinstance(candidate.region, Region) and candidate.region.subcaptions
+        if subcaptions and main_dimension(rule) == "caption_consistency":
+            return SUBCAPTIONED
+        return held_back(rule)
 
     def _place(self, finding: Finding, figure: Figure, candidate: Candidate) -> tuple[int, Rect]:
         """Page and box of what a finding is about: a place in the image, else the caption, the citing text or all."""
@@ -188,6 +227,7 @@ class _Checker:
                 rule,
                 finding.evidence,
                 about.caption.number if about else None,
+                held=held_back(rule),
                 page=finding.page,
                 bbox=pages[finding.page - 1].displayed(finding.bbox),
             )
@@ -208,11 +248,12 @@ class _Checker:
         evidence: str,
         number: str | None,
         *,
+        held: str | None,
         page: int,
         bbox: Rect | None,
         image_bbox: Rect | None = None,
     ) -> CheckFinding:
-        held, silenced = held_back(rule), self._silenced(rule.id, number)
+        silenced = self._silenced(rule.id, number)
         return CheckFinding(
             id=self._id(rule.id, number),
             rule=rule.id,

@@ -52,6 +52,20 @@ class FigureView:
     image: PageImage | None
     findings: list[Shown]
 
+    @property
+    def marks(self) -> list[tuple[BBox, str]]:
+        """The boxes that are drawn over the figure, each with the numbers of the findings that it belongs to."""
+        numbers: dict[tuple[float, ...], list[str]] = {}
+        for shown in self.findings:
+            if shown.number:
+                numbers.setdefault(tuple(shown.finding.image_bbox), []).append(str(shown.number))
+        return [(list(box), ", ".join(some)) for box, some in numbers.items()]
+
+    @property
+    def mark_size(self) -> float:
+        """Height of these numbers, in pixels of the figure's image."""
+        return max(self.image.original_width / 28, 14.0) if self.image else 14.0
+
 
 def write_check(
     out: str | os.PathLike[str], check: PaperCheck, images: Sequence[bytes | None], *, show_held: bool = False
