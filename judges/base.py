@@ -181,7 +181,10 @@ class Backend(Protocol):
         ...
 
     def settings(self) -> dict[str, Any]:
-        """Settings for the manifest, no secrets: ``{"sampling": {...}, "image": {...}}``."""
+        """Settings for the manifest, no secrets: ``{"sampling": {...}, "image": {...}, "resources": {...}}``.
+
+        Two runs may differ in resources and still be one: no answer depends on them.
+        """
         ...
 
 

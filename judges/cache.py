@@ -42,7 +42,8 @@ class CachedBackend:
         self.name, self.model, self.revision = backend.name, backend.model, backend.revision
         if isinstance(backend, BatchBackend):
             self.max_images = backend.max_images
-        self._common = [backend.name, backend.model, backend.revision, backend.settings()]
+        settings = {name: each for name, each in backend.settings().items() if name != "resources"}
+        self._common = [backend.name, backend.model, backend.revision, settings]
 
     def settings(self) -> dict[str, Any]:
         """The backend's: a cache changes no answer."""

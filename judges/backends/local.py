@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from PIL import Image
 from pydantic import Field
@@ -43,6 +43,9 @@ class LocalOptions(Record):
         chat_template_kwargs: Variables of the model's chat template, such as ``{enable_thinking: false}``.
     """
 
+    RESOURCES: ClassVar[frozenset[str]] = frozenset()
+    """Options that say what a call takes of the machine, and change no answer: a run may go on with others."""
+
     model: str = Field(min_length=1)
     revision: str | None = None
     trust_remote_code: bool = False
@@ -57,10 +60,13 @@ class LocalOptions(Record):
     chat_template_kwargs: dict[str, Any] = {}
 
     def settings(self) -> dict[str, Any]:
-        """What answers depend on beside the model, sorted into sampling and image for the manifest."""
+        """All options beside the model, sorted for the manifest: see :meth:`~..base.Backend.settings`."""
         image = {"max_pixels", "mm_processor_kwargs"}
-        sampling = self.model_dump(exclude={"model", "revision", "max_images", *image})
-        return {"sampling": sampling, "image": self.model_dump(include=image)}
+        return {
+            "sampling": self.model_dump(exclude={"model", "revision", "max_images", *image, *self.RESOURCES}),
+            "image": self.model_dump(include=image),
+            "resources": self.model_dump(include=set(self.RESOURCES)),
+        }
 
     def answer_limit(self, request: Request) -> int:
         """Tokens that the answer to a request may take."""

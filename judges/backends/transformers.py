@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
@@ -33,6 +33,8 @@ class TransformersOptions(LocalOptions):
         device_map: Where the weights go: ``auto`` spreads them over what there is; ``cpu``, ``cuda:1`` name a place.
         attn_implementation: ``sdpa``, ``flash_attention_2`` or ``eager``; None leaves it to transformers.
     """
+
+    RESOURCES: ClassVar[frozenset[str]] = frozenset({"batch_size", "device_map"})
 
     max_model_len: int | None = Field(default=None, ge=1)
     batch_size: int = Field(default=8, ge=1)

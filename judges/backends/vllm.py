@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
@@ -45,6 +45,17 @@ class VllmOptions(LocalOptions):
         pipeline_parallel_size: Groups of GPUs over which layers are spread.
         enforce_eager: No compiled graphs: starts sooner, runs slower.
     """
+
+    RESOURCES: ClassVar[frozenset[str]] = frozenset(
+        {
+            "cpu_offload_gb",
+            "enforce_eager",
+            "gpu_memory_utilization",
+            "max_num_seqs",
+            "pipeline_parallel_size",
+            "tensor_parallel_size",
+        }
+    )
 
     quantization: str | None = None
     load_format: str = "auto"

@@ -6,6 +6,7 @@ import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,8 +18,11 @@ from scifigqual_bench.errors import InputError
 from scifigqual_bench.judges.backends import make_backend
 from scifigqual_bench.judges.backends.local import answer_apart, decoded, find_weights, folder_sha256, messages
 from scifigqual_bench.judges.base import ImageInput, Response
+from scifigqual_bench.judges.cache import with_cache
 from scifigqual_bench.judges.payload import build_request
-from tests.judges.scripted import item
+from scifigqual_bench.judges.run import PREDICTIONS, DatasetInfo, run_judge
+from scifigqual_bench.records import RunManifest
+from tests.judges.scripted import ScriptedBackend, good_answer, item
 
 
 @pytest.fixture
@@ -80,6 +84,34 @@ def test_the_manifest_gets_every_option_and_no_path(backend: str, model: Path) -
     assert {"temperature": 0.5, "seed": 3, "dtype": "float16", "max_tokens": 2048}.items() <= settings[
         "sampling"
     ].items()
+
+
+@pytest.mark.parametrize(
+    ("backend", "free", "fixed"),
+    [
+        ("vllm", {"gpu_memory_utilization": 0.6, "max_num_seqs": 8}, {"max_model_len": 4096}),
+        ("transformers", {"batch_size": 2, "device_map": "cpu"}, {"dtype": "float16"}),
+    ],
+)
+def test_a_run_goes_on_with_less_of_the_machine_but_with_nothing_that_changes_answers(
+    backend: str, free: dict[str, Any], fixed: dict[str, Any], model: Path, tmp_path: Path
+) -> None:
+    def judge(figures: int, **options: Any) -> RunManifest:
+        asked.settings = make_backend(backend, model=str(model), **options).settings
+        info = DatasetInfo("example", "f" * 64, ("rated",), figures)
+        cached = with_cache(asked, tmp_path / "cache")
+        items = [item(n) for n in range(1, figures + 1)]
+        return run_judge(items, "direct", cached, tmp_path / "run", info, progress=False)
+
+    asked = ScriptedBackend(good_answer)
+    first, second = judge(1), judge(2, **free)
+    assert first.configuration_sha256 == second.configuration_sha256
+    assert free.items() <= second.resources.items() and not set(second.resources) & set(second.sampling)
+    with pytest.raises(InputError, match=rf"sampling\.{next(iter(fixed))}: "):
+        judge(2, **fixed)
+    (tmp_path / "run" / PREDICTIONS).unlink()
+    judge(2)
+    assert len(asked.requests) == 2  # the cache knew both
 
 
 def test_faults_of_options_are_told_together(model: Path) -> None:
