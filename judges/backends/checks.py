@@ -9,13 +9,13 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from scifigqual_bench.features.overlap import MIN_INSIDE, content_words, number_values, panels_named
 from scifigqual_bench.pdf.citations import PARAGRAPH_BREAK, find_mentions, kind_of, sentences
-from scifigqual_bench.records import Citation, CitationKind, ImageFeatures, TextBox
+from scifigqual_bench.records import Axis, Citation, CitationKind, ImageFeatures, TextBox
 from scifigqual_bench.text_rules import (
     caption_body,
     caption_labels,
@@ -99,10 +99,12 @@ MOSTLY_RASTER = 0.5
 def dots_per_inch(image: ImageFeatures) -> float | None:
     """Resolution at print size; None where the size is unknown, infinite for vector graphics.
 
-    Where the PDF tells what is embedded, that counts, and not the resolution at which the figure was rendered.
+    Where the PDF tells what is embedded, that counts, and not the resolution at which the figure was rendered. Images
+    with all their labels drawn over them are taken for data: their pixels are what they show.
     """
     if image.raster_share is not None:
-        return image.effective_dpi if image.raster_share >= MOSTLY_RASTER else math.inf
+        labels_drawn = bool(image.text_boxes) and all(box.source == "pdf" for box in image.text_boxes)
+        return image.effective_dpi if image.raster_share >= MOSTLY_RASTER and not labels_drawn else math.inf
     return image.width / image.print_width_pt * 72 if image.print_width_pt else None
 
 
@@ -163,6 +165,46 @@ def clear_text(view: View, *, size: float, smallest: float, confidence: float, d
     return f"text is {height:.1f} pt at print size and {how}"
 
 
+def faint_text(view: View, *, below: float, least: int) -> str | None:
+    """At least ``least`` pieces of text that stand out little from their ground."""
+    faint = faintest(view.image, below) if view.image else []
+    if len(faint) < least:
+        return None
+    lowest = f"{_quote(faint[0].text)} by {faint[0].contrast:.1f}:1"
+    return f"{len(faint)} pieces of text stand out by less than {below:g}:1 from their ground, {lowest}"
+
+
+def faintest(image: ImageFeatures, below: float) -> list[TextBox]:
+    """Pieces of text of several characters with less contrast than ``below``, the faintest first."""
+    measured = [box for box in image.text_boxes if box.contrast is not None and len(box.text.strip()) > 1]
+    return sorted((box for box in measured if box.contrast < below), key=lambda box: box.contrast)
+
+
+def colours_collapse(view: View, *, below: float, apart: float) -> str | None:
+    """Two colours of a plot with a key that are ``apart`` for most people, and nearly one without L or M cones."""
+    image = view.image
+    if image is None or not image.axes or len(image.legend) < 2 or (image.colour_distance_min or 0.0) < apart:
+        return None
+    seen = [
+        (image.deuteranopia_distance_min, image.deuteranopia_pair, "deuteranopia"),
+        (image.protanopia_distance_min, image.protanopia_pair, "protanopia"),
+    ]
+    distance, pair, kind = min(((d, *rest) for d, *rest in seen if d is not None), default=(math.inf, [], ""))
+    if distance >= below:
+        return None
+    return f"{' and '.join(pair)} look alike to people with {kind} (CIEDE2000 {distance:g}, under {below:g})"
+
+
+def jpeg_artefacts(view: View, *, above: float) -> str | None:
+    """Visible blocks of JPEG compression in a figure that is an image; a small photo in a drawing is left alone."""
+    image = view.image
+    if image is None or (image.jpeg_blockiness or 0.0) <= above:
+        return None
+    if image.raster_share is not None and image.raster_share < MOSTLY_RASTER:
+        return None
+    return f"steps at the borders of JPEG blocks are {image.jpeg_blockiness:.2f} times those within, over {above:g}"
+
+
 def clipped(view: View) -> str | None:
     """Ink that runs off the image."""
     edges = view.image.clipped_edges if view.image else []
@@ -180,25 +222,28 @@ def dense(view: View, *, above: int) -> str | None:
 
 
 def overlapping(view: View, *, least: int) -> str | None:
-    """Pieces of text on top of others."""
-    count = sum(1 for _ in overlapping_pairs(view.image.text_boxes)) if view.image else 0
-    return f"{count} pieces of text lie on top of others" if count >= least else None
+    """Words on top of others."""
+    count = len(overlapping_words(view.image)) if view.image else 0
+    return f"{count} words lie on top of others" if count >= least else None
 
 
-def overlapping_pairs(text_boxes: Iterable[TextBox]) -> Iterator[tuple[Sequence[float], Sequence[float]]]:
-    """Boxes of two pieces of text that lie on each other, from left to right."""
-    boxes = sorted(box.bbox for box in text_boxes)
-    for index, a in enumerate(boxes, start=1):
-        reached = itertools.takewhile(lambda b, a=a: b[0] < a[2], itertools.islice(boxes, index, None))
-        yield from ((a, b) for b in reached if _covers(a, b))
+def overlapping_words(image: ImageFeatures) -> list[tuple[TextBox, TextBox]]:
+    """Words of one size on top of each other, not the parts of a formula and not the boxes around slanted text."""
+    pairs = ((image.text_boxes[i], image.text_boxes[j]) for i, j in image.overlapping_text)
+    return [(a, b) for a, b in pairs if _is_level_word(a) and _is_level_word(b) and _alike(a, b)]
 
 
-def _covers(a: Sequence[float], b: Sequence[float]) -> bool:
-    """Whether two boxes share 30% of the smaller one; what letters with tails share stays below."""
-    width = min(a[2], b[2]) - max(a[0], b[0])
-    height = min(a[3], b[3]) - max(a[1], b[1])
-    smaller = min((box[2] - box[0]) * (box[3] - box[1]) for box in (a, b))
-    return width > 0 and height > 0 and width * height > 0.3 * smaller
+def _is_level_word(box: TextBox) -> bool:
+    """At least three letters, read surely, in a box as long as level letters of its height are together."""
+    count, width, height = len(box.text.strip()), box.bbox[2] - box.bbox[0], box.bbox[3] - box.bbox[1]
+    level = not box.rotated and height / 4 <= width / max(count, 1) <= 1.1 * height
+    return count >= 3 and level and (box.confidence or 0.0) >= 0.8
+
+
+def _alike(a: TextBox, b: TextBox) -> bool:
+    """Whether two pieces of text come from one source, and are of about one height."""
+    low, high = sorted(box.bbox[3] - box.bbox[1] for box in (a, b))
+    return a.source == b.source and high < 1.6 * low
 
 
 def textless(view: View) -> str | None:
@@ -246,18 +291,35 @@ def panel_gap(view: View) -> str | None:
 
 
 def truncated_bars(view: View, *, share: float) -> str | None:
-    """Bars on a linear axis that starts above ``share`` of its end; every left axis has to, where there are several.
+    """Bars on an axis that starts above ``share`` of its end."""
+    cut = foot_of_bars(view, share)
+    if cut is None:
+        return None
+    foot, numbers = cut
+    return f"{view.image.standing_bars} bars stand on an axis that starts at {foot:.3g} and ends at {numbers[-1]:g}"
 
-    Bars whose foot lies above the axis's lowest number are not cut: the boxes of a box plot, say.
+
+def foot_of_bars(view: View, share: float) -> tuple[float, Sequence[float]] | None:
+    """Value at the foot of bars that are cut there, with the numbers of their axis; None for whole bars, or none.
+
+    Bars whose foot was measured have to end where their axis begins: the boxes of a box plot hang above it. Of bars
+    whose foot is unknown every left axis has to be linear and to start high.
     """
-    bars = (view.image.standing_bars if view.image else None) or 0
-    if not bars or not view.axis_numbers or not all(starts_high(numbers, share) for numbers in view.axis_numbers):
+    image = view.image
+    if image is None or not image.standing_bars or not view.axis_numbers:
         return None
-    base = view.image.bar_base
-    if base is not None and any(n[0] + (n[1] - n[0]) / 10 < base < n[-1] for n in view.axis_numbers):
-        return None
-    numbers = view.axis_numbers[0]
-    return f"{bars} bars stand on an axis that starts at {numbers[0]:g} and ends at {numbers[-1]:g}"
+    base = image.bar_base
+    if base is None:
+        cut = all(starts_high(numbers, share) for numbers in view.axis_numbers)
+        return (view.axis_numbers[0][0], view.axis_numbers[0]) if cut else None
+    axes = (numbers for numbers in view.axis_numbers if _steps(numbers) == "linear" and base >= share * numbers[-1] > 0)
+    return next(((base, numbers) for numbers in axes if _begins_at(numbers, base)), None)
+
+
+def _begins_at(numbers: Sequence[float], value: float) -> bool:
+    """Whether an axis begins at a value: at its first number, or less than a step below."""
+    step = numbers[1] - numbers[0]
+    return numbers[0] - step < value < numbers[0] + step / 10
 
 
 def truncated_axis(view: View, *, share: float) -> str | None:
@@ -286,6 +348,36 @@ def _steps(numbers: Sequence[float]) -> Literal["linear", "logarithmic"] | None:
         return "linear"
     ratios = [later / earlier for earlier, later in pairs if earlier > 0]
     return "logarithmic" if len(ratios) == len(pairs) and min(ratios) > 1.9 else None
+
+
+def untitled_axis(view: View) -> str | None:
+    """Numbered left axes without a title, in a figure that names no metric; only where the PDF tells all text.
+
+    OCR loses titles that are a single letter or run upwards.
+    """
+    axis = leftmost_axis(view.image) if view.image and view.image.ocr_engine == "pdf" else None
+    if axis is None or view.image.rotated_text or metrics_named(view.image_text or ""):
+        return None
+    if any(each.title for each in view.image.axes if each.side == "left"):
+        return None
+    if any(_may_name(box, axis) for box in view.image.text_boxes):
+        return None
+    numbers = f"{axis.numbers[0]:g} to {axis.numbers[-1]:g}"
+    return f"the left axis ({numbers}) has no title"
+
+
+def leftmost_axis(image: ImageFeatures) -> Axis | None:
+    """The left axis of a plot at the left edge of the figure."""
+    return min((axis for axis in image.axes if axis.side == "left"), key=lambda axis: axis.bbox[0], default=None)
+
+
+def _may_name(box: TextBox, axis: Axis) -> bool:
+    """Whether a piece of text stands left of an axis's numbers or on top of them."""
+    x0, y0, x1, y1 = axis.bbox
+    left, top, right, bottom = box.bbox
+    beside = right <= x0 + 1 and top < y1 and bottom > y0
+    above = left < x1 and right > x0 and y0 - 3 * (bottom - top) < bottom <= y0 + 1
+    return beside or above
 
 
 NEEDS_UNIT = re.compile(

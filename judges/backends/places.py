@@ -66,8 +66,19 @@ def clipped_edge(view: View) -> Box | None:
 
 
 def overlapping_text(view: View) -> Box | None:
-    """The first two pieces of text that lie on each other."""
-    return around(next(checks.overlapping_pairs(_boxes(view)), ()))
+    """The first two words that lie on each other."""
+    return around(box.bbox for box in next(iter(checks.overlapping_words(view.image)), ())) if view.image else None
+
+
+def faintest_text(view: View, *, below: float) -> Box | None:
+    """The piece of text that stands out least from its ground."""
+    return _box(next(iter(checks.faintest(view.image, below)), None)) if view.image else None
+
+
+def untitled_axis(view: View) -> Box | None:
+    """The numbers of the leftmost axis."""
+    axis = checks.leftmost_axis(view.image) if view.image else None
+    return tuple(axis.bbox) if axis else None
 
 
 def panel_letters(view: View) -> Box | None:
@@ -77,9 +88,10 @@ def panel_letters(view: View) -> Box | None:
 
 
 def axis_foot(view: View, *, share: float) -> Box | None:
-    """The lowest number of the first left axis that starts above ``share`` of its end; the leftmost text of it."""
-    first = next((numbers[0] for numbers in view.axis_numbers if checks.starts_high(numbers, share)), None)
-    labels = [box for box in _boxes(view) if first is not None and number_values(box.text) == {abs(first)}]
+    """The lowest number of an axis that starts high, under bars first; the leftmost text that reads so."""
+    bars = checks.foot_of_bars(view, share)
+    high = [bars[1]] if bars else [numbers for numbers in view.axis_numbers if checks.starts_high(numbers, share)]
+    labels = [box for box in _boxes(view) if high and number_values(box.text) == {abs(high[0][0])}]
     return _box(min(labels, key=lambda box: (box.bbox[0], -box.bbox[1]), default=None))
 
 

@@ -229,7 +229,11 @@ def single_answer(view: View, open_dimensions: Sequence[str], curves: Curves = N
 
 
 def vision_answer(view: View, curves: Curves = NO_CURVES) -> VisionReport:
-    """The vision report: VC and SL, what was read, and the band of what MR would be by the image alone."""
+    """The vision report: VC and SL, what was read, and the band of what MR would be by the image alone.
+
+    Without a finding that is 7-8, the band of the prior: rules can't see a missing baseline or error bar, so nothing
+    found is not "no relevant defect", and of eval1200's figures one in five has an MR of 9 or more.
+    """
     found = find(view)
     risk = score("misleading_risk", found, curves.get("misleading_risk"))
     metrics = metrics_named(view.image_text or "")

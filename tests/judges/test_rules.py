@@ -38,7 +38,7 @@ from scifigqual_bench.judges.parse import answer_record, parse_answer
 from scifigqual_bench.judges.payload import JudgeItem, build_request
 from scifigqual_bench.judges.protocols import PROTOCOLS
 from scifigqual_bench.judges.run import DatasetInfo, run_judge
-from scifigqual_bench.records import Citation, ImageFeatures, Prediction, SidecarFeatures, TextBox
+from scifigqual_bench.records import Axis, Citation, ImageFeatures, Prediction, SidecarFeatures, TextBox
 from scifigqual_bench.rubric import DIMENSION_KEYS, SHORT_NAMES
 from tests.factory import figure
 from tests.judges.scripted import LANGUAGE, VISION, image_features, item
@@ -86,6 +86,45 @@ def named(count: int) -> str:
     return " ".join(f"thing{number}x" for number in range(count)).capitalize()
 
 
+def faint(*contrasts: float) -> list[TextBox]:
+    """Words with their contrast against the ground, the last of which is at x = 60 (n - 1)."""
+    words = boxes(*["word"] * len(contrasts))
+    return [box.model_copy(update={"contrast": ratio}) for box, ratio in zip(words, contrasts, strict=True)]
+
+
+def overlapping(*texts: str, height: float = 12.0) -> dict[str, Any]:
+    """Pieces of text, each on the one before it."""
+    pieces = [
+        TextBox(text=text, confidence=0.97, bbox=[n * 10.0, 0.0, n * 10.0 + 40.0, height])
+        for n, text in enumerate(texts)
+    ]
+    return {"text_boxes": pieces, "overlapping_text": [[n, n + 1] for n in range(len(texts) - 1)]}
+
+
+def axis(**changes: Any) -> Axis:
+    """A left axis without a title."""
+    fields = {"panel": 0, "side": "left", "numbers": [0.0, 1.0, 2.0], "bbox": [10.0, 20.0, 40.0, 90.0]}
+    return Axis(**(fields | changes))
+
+
+def plot_of(*parts: Axis | tuple[str, list[float]]) -> dict[str, Any]:
+    """A plot whose text the PDF tells: its axis, and further text at places."""
+    first, *others = parts
+    text = [("0", [30.0, 80.0, 40.0, 90.0]), ("Step", [100.0, 100.0, 140.0, 112.0]), *others]
+    pieces = [TextBox(text=words, confidence=1.0, source="pdf", bbox=bbox) for words, bbox in text]
+    return {"ocr_engine": "pdf", "ocr_confidence_mean": None, "axes": [first], "text_boxes": pieces}
+
+
+KEYED_PLOT = {
+    "axes": [axis()],
+    "legend": ["LSTM", "GRU"],
+    "colour_distance_min": 52.4,
+    "deuteranopia_distance_min": 14.5,
+    "deuteranopia_pair": ["#2ca02c", "#ff7f0e"],
+    "protanopia_distance_min": 1.3,
+    "protanopia_pair": ["#2ca02c", "#ff7f0e"],
+}
+
 WORDS = ("encoder", "decoder", "attention", "gate", "memory", "query", "kernel", "lexicon", "parser")
 AXIS = [[0.0, 20.0, 40.0, 60.0]]
 
@@ -108,6 +147,24 @@ EXAMPLES: dict[str, tuple[View, list[View]]] = {
         view(ocr_confidence_mean=0.7),
         [view(), view(ocr_confidence_mean=0.7, text_boxes=boxes("a", "b"))],
     ),
+    "VC-FAINT-TEXT": (
+        view(text_boxes=faint(2.9, 2.5, 1.8)),
+        [view(text_boxes=faint(2.9, 2.5)), view(text_boxes=faint(3.0, 3.1, 21.0)), view()],
+    ),
+    "VC-COLOUR-BLIND": (
+        view(**KEYED_PLOT),
+        [
+            view(**KEYED_PLOT | {"protanopia_distance_min": 3.0}),
+            view(**KEYED_PLOT | {"colour_distance_min": 12.0}),  # alike to everybody
+            view(**KEYED_PLOT | {"legend": []}),
+            view(**KEYED_PLOT | {"axes": []}),
+            view(**KEYED_PLOT | {"colour_distance_min": None}),
+        ],
+    ),
+    "VC-JPEG": (
+        view(jpeg_blockiness=1.5),
+        [view(jpeg_blockiness=1.3), view(jpeg_blockiness=1.5, raster_share=0.1), view()],
+    ),
     "VC-CLIPPED": (view(clipped_edges=["left"]), [view()]),
     "VC-CLEAR-TEXT": (
         view(),
@@ -115,8 +172,12 @@ EXAMPLES: dict[str, tuple[View, list[View]]] = {
     ),
     "SL-DENSE": (view(text_boxes=boxes(*["word"] * 130)), [view()]),
     "SL-OVERLAPPING-TEXT": (
-        view(text_boxes=boxes(*["word"] * 20, step=10.0)),
-        [view(text_boxes=boxes(*["word"] * 20))],
+        view(**overlapping("word", "other", "third", "last")),
+        [
+            view(**overlapping("word", "other", "third")),
+            view(**overlapping("x", "y", "z", "a")),
+            view(**overlapping("word", "other", "third", "last", height=38.0)),  # slanted text
+        ],
     ),
     "SL-NO-TEXT": (view(text_boxes=[]), [view(), view(text_boxes=[], ocr_engine="none")]),
     "SL-PANEL-ORDER": (
@@ -141,6 +202,20 @@ EXAMPLES: dict[str, tuple[View, list[View]]] = {
             view(standing_bars=6, axis_numbers=[[60.0, 70.0, 80.0], [0.0, 1.0, 2.0]]),
             view(standing_bars=0, axis_numbers=[[60.0, 70.0, 80.0, 90.0]]),
             view(standing_bars=None, axis_numbers=[[60.0, 70.0, 80.0, 90.0]]),
+            view(standing_bars=6, axis_numbers=[[60.0, 70.0, 80.0, 90.0]], bar_base=65.0),  # boxes of a box plot
+            view(standing_bars=6, axis_numbers=[[20.0, 40.0, 60.0]], bar_base=0.0),
+        ],
+    ),
+    "MR-UNTITLED-AXIS": (
+        view(**plot_of(axis())),
+        [
+            view(**plot_of(axis(title="Score"))),
+            view(**plot_of(axis(), ("y", [0.0, 50.0, 8.0, 60.0]))),
+            view(**plot_of(axis(), ("Score", [20.0, 2.0, 60.0, 14.0]))),
+            view(**plot_of(axis(), ("Loss", [300.0, 2.0, 340.0, 14.0]))),
+            view(**plot_of(axis()) | {"ocr_engine": "pdf, rapidocr"}),
+            view(**plot_of(axis()) | {"rotated_text": 1}),
+            view(**plot_of(axis(side="bottom"))),
         ],
     ),
     "MR-TRUNCATED-AXIS": (
@@ -290,6 +365,8 @@ def test_nothing_is_found_in_nothing() -> None:
         ("VC-TINY-LABELS", {"text_height_pt_min": 3.0}, (60.0, 0.0, 90.0, 6.0)),
         ("VC-UNSURE-TEXT", {"ocr_confidence_mean": 0.7}, (0.0, 0.0, 50.0, 12.0)),
         ("VC-CLIPPED", {"clipped_edges": ["left"]}, (0.0, 0.0, 48.0, 800.0)),
+        ("VC-FAINT-TEXT", {"text_boxes": faint(2.9, 1.8, 2.5)}, (60.0, 0.0, 100.0, 12.0)),
+        ("MR-UNTITLED-AXIS", plot_of(axis()), (10.0, 20.0, 40.0, 90.0)),
         ("MR-TRUNCATED-BARS", {"standing_bars": 4, "axis_numbers": [[60.0, 70.0, 80.0]]}, (10.0, 90.0, 20.0, 100.0)),
         ("MR-NO-UNIT", {"axis_numbers": AXIS}, (0.0, 0.0, 50.0, 12.0)),
     ],
@@ -303,7 +380,7 @@ def test_a_finding_shows_its_place(rule: str, of: dict[str, Any], place: tuple[f
         ("60", 0.97, [110.0, 90.0, 120.0, 100.0]),
     ]
     text = [TextBox(text=words, confidence=sure, bbox=bbox) for words, sure, bbox in read]
-    (finding,) = [f for f in find(view("Figure 1: Latency of A.", text_boxes=text, **of)) if f.rule.id == rule]
+    (finding,) = [f for f in find(view("Figure 1: Latency of A.", **{"text_boxes": text} | of)) if f.rule.id == rule]
     assert finding.bbox == place
 
 
@@ -312,6 +389,28 @@ def test_panels_and_overlaps_show_all_that_belongs_to_them() -> None:
     assert order.bbox == (0.0, 0.0, 420.0, 12.0)
     overlap = next(f for f in find(EXAMPLES["SL-OVERLAPPING-TEXT"][0]) if f.rule.id == "SL-OVERLAPPING-TEXT")
     assert overlap.bbox == (0.0, 0.0, 50.0, 12.0)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "base", "told_"),
+    [
+        ([[20.0, 40.0, 60.0]], 20.0, "6 bars stand on an axis that starts at 20 and ends at 60"),  # measured, so sure
+        ([[65.0, 70.0, 75.0]], 62.04, "6 bars stand on an axis that starts at 62 and ends at 75"),  # below its numbers
+        ([[0.9, 0.95, 1.0], [0.0, 0.5, 1.0]], 0.9, "6 bars stand on an axis that starts at 0.9 and ends at 1"),
+    ],
+)
+def test_bars_whose_foot_was_measured_are_judged_by_it(numbers: list[list[float]], base: float, told_: str) -> None:
+    assert found(view(standing_bars=6, axis_numbers=numbers, bar_base=base))["MR-TRUNCATED-BARS"] == told_
+
+
+@pytest.mark.parametrize(
+    ("source", "raster_share", "rule"),
+    [("ocr", 0.9, "VC-VERY-COARSE"), ("pdf", 0.9, None), ("ocr", 0.2, None)],
+)
+def test_embedded_images_are_coarse_where_the_labels_are_in_them(source: str, raster_share: float, rule: str) -> None:
+    labels = [box.model_copy(update={"source": source}) for box in boxes("Accuracy", "Epoch")]
+    seen = found(view(text_boxes=labels, raster_share=raster_share, effective_dpi=90.0))
+    assert [each for each in seen if each.endswith("COARSE")] == ([rule] if rule else [])
 
 
 def test_a_place_that_is_not_known_is_none() -> None:
