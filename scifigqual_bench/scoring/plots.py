@@ -1,4 +1,5 @@
 """Plots of scores, written to PNG or SVG (by the file's ending). Needs matplotlib: ``scifigqual-bench[plots]``."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
