@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import islice
@@ -19,6 +20,13 @@ from scifigqual_bench.rubric import COLUMNS
 from tests.models import tiny
 
 FIGURES = 4
+VLLM_ON_CPU = {
+    "OMP_NUM_THREADS": "1",
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "VLLM_NO_USAGE_STATS": "1",
+}
+"""What vLLM's CPU build needs to share a small machine: a tiny model's threads would only wait for each other."""
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +42,11 @@ def items(sample_dataset: Path) -> list[JudgeItem]:
     """The first figures of the sample papers."""
     folder = DatasetFolder(sample_dataset)
     return [JudgeItem(*row) for row in islice(folder.figures(folder.splits), FIGURES)]
+
+
+def outside_strings(text: str) -> str:
+    """JSON, whole or cut, with empty strings."""
+    return re.sub(r'"(\\.|[^"\\])*("|$)', '""', text)
 
 
 def judged(

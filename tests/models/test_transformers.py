@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +19,7 @@ from scifigqual_bench.judges.payload import JudgeItem, build_request
 from scifigqual_bench.judges.protocols import PROTOCOLS, ProtocolName
 from tests.judges.scripted import item
 from tests.models import tiny
-from tests.models.conftest import judged
+from tests.models.conftest import judged, outside_strings
 
 torch = pytest.importorskip("torch", reason="needs the extra transformers; make test-vllm installs it")
 pytest.importorskip("transformers", reason="needs the extra transformers; make test-vllm installs it")
@@ -61,6 +63,22 @@ def test_the_token_limit_is_told_and_never_scored(make: Make, items: list[JudgeI
     manifest, rows = judged(items[:2], "direct", make(max_tokens=30), tmp_path / "run")
     assert manifest.status_counts == {"truncated": 2}
     assert [row.calls[0].usage.completion_tokens for row in rows] == [30, 30]
+
+
+def test_white_space_without_end_is_kept_out_or_else_cut_and_never_scored(
+    make: Make, items: list[JudgeItem], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model that wants nothing but new lines, with free white space kept out as ever, and with it let in."""
+    backend = make(max_tokens=100)
+    (newline,) = backend.loaded.processor.tokenizer.encode("\n", add_special_tokens=False)
+    backend.loaded.model.generation_config.sequence_bias = [[[newline], 100.0]]
+    (response,) = backend.generate([build_request("direct", items[0])])
+    assert response.text.startswith('{"') and not re.search(r"\s\s", outside_strings(response.text))
+
+    monkeypatch.setattr(backend, "_grammar", lambda schema: backend._compiler.compile_json_schema(json.dumps(schema)))
+    manifest, (row,) = judged(items[:1], "direct", backend, tmp_path / "run")
+    assert row.calls[0].raw.rstrip("\n") == "{" and row.calls[0].usage.completion_tokens == 100
+    assert manifest.status_counts == {"truncated": 1}
 
 
 def test_padding_changes_neither_answer_nor_count(make: Make) -> None:

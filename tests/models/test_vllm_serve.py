@@ -20,7 +20,7 @@ from scifigqual_bench.judges.payload import JudgeItem
 from scifigqual_bench.judges.protocols import PROTOCOLS, ProtocolName
 from tests.judges.scripted import item
 from tests.models import tiny
-from tests.models.conftest import judged
+from tests.models.conftest import VLLM_ON_CPU, judged
 
 pytest.importorskip("vllm", reason="needs vLLM; make test-vllm installs its CPU build")
 pytest.importorskip("openai", reason="needs the extra api")
@@ -45,9 +45,11 @@ def server(tiny_model: Callable[[str], Path], tmp_path_factory: pytest.TempPathF
     command += ["--host", "127.0.0.1", "--port", str(port)]
     command += ["--served-model-name", NAME, "--dtype", "float32", "--enforce-eager"]
     command += ["--max-model-len", str(tiny.CONTEXT), "--limit-mm-per-prompt", '{"image": 1}']
-    environment = os.environ | {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1"}
     log = tmp_path_factory.mktemp("serve") / "log.txt"
-    with log.open("wb") as file, subprocess.Popen(command, stdout=file, stderr=file, env=environment) as process:
+    with (
+        log.open("wb") as file,
+        subprocess.Popen(command, stdout=file, stderr=file, env=os.environ | VLLM_ON_CPU) as process,
+    ):
         try:
             _wait(process, f"http://127.0.0.1:{port}/health", log)
             yield f"http://127.0.0.1:{port}/v1"
@@ -95,6 +97,17 @@ def test_the_token_limit_is_told_and_never_scored(backend: Make, items: list[Jud
     _, (row,) = judged(items[:1], "direct", backend(max_tokens=40), tmp_path / "run")
     assert row.status == "truncated"
     assert row.calls[0].usage.completion_tokens == 40
+
+
+def test_white_space_without_end_is_cut_and_never_scored(
+    backend: Make, items: list[JudgeItem], tiny_model: Callable[[str], Path], tmp_path: Path
+) -> None:
+    words = pytest.importorskip("transformers").AutoTokenizer.from_pretrained(tiny_model("internvl"))
+    (newline,) = words.encode("\n", add_special_tokens=False)
+    endless = backend(max_tokens=200, extra_body={"logit_bias": {str(newline): 100}})
+    manifest, (row,) = judged(items[:1], "direct", endless, tmp_path / "run")
+    assert row.calls[0].raw.rstrip("\n") == "{" and row.calls[0].usage.completion_tokens == 200
+    assert manifest.status_counts == {"truncated": 1}
 
 
 def test_a_prompt_that_is_too_long_fails_alone(backend: Make, tmp_path: Path) -> None:
