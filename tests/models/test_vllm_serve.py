@@ -20,7 +20,7 @@ from scifigqual_bench.judges.payload import JudgeItem
 from scifigqual_bench.judges.protocols import PROTOCOLS, ProtocolName
 from tests.judges.scripted import item
 from tests.models import tiny
-from tests.models.conftest import VLLM_ON_CPU, judged
+from tests.models.conftest import judged
 
 pytest.importorskip("vllm", reason="needs vLLM; make test-vllm installs its CPU build")
 pytest.importorskip("openai", reason="needs the extra api")
@@ -46,10 +46,8 @@ def server(tiny_model: Callable[[str], Path], tmp_path_factory: pytest.TempPathF
     command += ["--served-model-name", NAME, "--dtype", "float32", "--enforce-eager"]
     command += ["--max-model-len", str(tiny.CONTEXT), "--limit-mm-per-prompt", '{"image": 1}']
     log = tmp_path_factory.mktemp("serve") / "log.txt"
-    with (
-        log.open("wb") as file,
-        subprocess.Popen(command, stdout=file, stderr=file, env=os.environ | VLLM_ON_CPU) as process,
-    ):
+    environment = os.environ | tiny.VLLM_ON_CPU
+    with log.open("wb") as file, subprocess.Popen(command, stdout=file, stderr=file, env=environment) as process:
         try:
             _wait(process, f"http://127.0.0.1:{port}/health", log)
             yield f"http://127.0.0.1:{port}/v1"

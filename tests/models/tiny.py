@@ -21,6 +21,14 @@ PAD, END, IMAGE = "<pad>", "<|im_end|>", "<image>"
 IMAGE_START, IMAGE_END, VIDEO = "<img>", "</img>", "<video>"
 SPECIAL = (PAD, "<|im_start|>", END, IMAGE, IMAGE_START, IMAGE_END, VIDEO)
 
+VLLM_ON_CPU = {
+    "OMP_NUM_THREADS": "1",
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "VLLM_NO_USAGE_STATS": "1",
+}
+"""Environment of vLLM's CPU build on a small machine: the threads of a tiny model would only wait for each other."""
+
 TEMPLATE = """\
 {% for message in messages %}<|im_start|>{{ message.role }}
 {% if message.content is string %}{{ message.content }}{% else %}{% for part in message.content %}\
