@@ -198,18 +198,6 @@ _PANEL = re.compile(
     r"\b(?:first|second|third|last) (?:row|column)",
     re.IGNORECASE,
 )
-_STATEMENT = re.compile(
-    r"\b(?:is|are|was|were|has|have|can|we|shows?|uses?|consists?|contains?|takes?|learns?|predicts?|encodes?|generates?|"
-    r"denotes?|represents?|indicates?|corresponds?|means|achieves?|outperforms?|improves?|increases?|decreases?|"
-    r"reduces?|leads?|results? in|performs?|requires?|remains?)\b",
-    re.IGNORECASE,
-)
-_FINDING = re.compile(
-    r"\b(?:outperform\w*|better|worse|higher|lower|larger|smaller|faster|slower|improv(?:es?|ed|ing)|increas(?:es?|ed|ing)|"
-    r"decreas(?:es?|ed|ing)|reduc(?:es?|ed|ing)|achiev\w+|fails?|whereas|however|although|consistently|significantly|"
-    r"we (?:observe|find|see))\b",
-    re.IGNORECASE,
-)
 
 
 def panel_phrases(caption: str) -> list[str]:
@@ -219,34 +207,6 @@ def panel_phrases(caption: str) -> list[str]:
     ['(a)', '(b)', 'right']
     """
     return [match[0].strip(" .;") for match in _PANEL.finditer(caption_body(caption))]
-
-
-def statements(caption: str) -> list[str]:
-    """Sentences of a caption that say something, that is, have a verb; a title alone has none.
-
-    >>> statements("Figure 1: Model overview. The encoder is frozen.")
-    ['The encoder is frozen.']
-    """
-    return [part for part in caption_sentences(caption) if word_count(part) > 3 and _STATEMENT.search(part)]
-
-
-def finding_words(caption: str) -> list[str]:
-    """Words by which a caption tells what is to be seen, not only what is drawn.
-
-    >>> finding_words("Figure 4: Our method converges faster and achieves higher accuracy.")
-    ['faster', 'achieves', 'higher']
-    """
-    return [match[0] for match in _FINDING.finditer(caption_body(caption))]
-
-
-def details(caption: str) -> list[str]:
-    """What a caption adds in parentheses (values, abbreviations, groups), without panel letters.
-
-    >>> details("Figure 1: (a) Mean squared error (MSE) for two models (red: ours)")
-    ['MSE', 'red: ours']
-    """
-    found = [match[1].strip() for match in re.finditer(r"\(([^()]{2,})\)", caption_body(caption))]
-    return [text for text in found if not re.fullmatch(r"[a-hA-H]\s?[-–,]\s?[a-hA-H]", text)]
 
 
 # --- directions -----------------------------------------------------------------------------------------------------

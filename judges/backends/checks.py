@@ -21,15 +21,12 @@ from scifigqual_bench.text_rules import (
     caption_labels,
     caption_sentences,
     caption_title,
-    details,
-    finding_words,
     is_result_caption,
     measures_named,
     metrics_named,
     omits_groups,
     panel_phrases,
     reversed_pair,
-    statements,
     word_count,
 )
 
@@ -447,44 +444,53 @@ def measure(view: View) -> str | None:
     return f"the caption says what is measured ({', '.join(named[:3])})" if named else None
 
 
-def panels_explained(view: View, *, least: int) -> str | None:
-    """At least ``least`` parts of the figure, told apart."""
+def measures(view: View, *, most: int) -> float:
+    """Number of measures that the caption names, at most ``most``."""
+    return min(len(measures_named(view.body)), most)
+
+
+def panels_explained(view: View) -> str | None:
+    """Parts of the figure, told apart."""
     phrases = _credited(view) and panel_phrases(view.caption or "")
-    if not phrases or len(phrases) < least:
-        return None
-    return f"the caption says what stands where ({', '.join(phrases[:4])})"
+    return f"the caption says what stands where ({', '.join(phrases[:4])})" if phrases else None
 
 
-def gives_details(view: View) -> str | None:
-    """Values, abbreviations or groups in parentheses."""
-    given = _credited(view) and details(view.caption or "")
-    return f"the caption gives details ({'; '.join(given[:2])[:120]})" if given else None
+def panels(view: View, *, most: int) -> float:
+    """Number of parts that the caption tells apart, at most ``most``."""
+    return min(len(set(map(str.lower, panel_phrases(view.caption or "")))), most)
 
 
-def explains(view: View, *, least: int) -> str | None:
-    """At least ``least`` sentences that say something."""
-    found = _credited(view) and statements(view.caption or "")
-    return f"the caption explains the figure in {len(found)} sentences" if found and len(found) >= least else None
-
-
-def full_sentence(view: View, *, least: int) -> str | None:
-    """A sentence that names at least ``least`` different things: one that can be checked against the image."""
-    parts = caption_sentences(view.caption or "") if _credited(view) else []
-    fullest = max(parts, key=lambda part: len(content_words(part)), default="")
+def full_sentence(view: View) -> str | None:
+    """The sentence that names most: the more, the better it can be checked against the image."""
+    fullest = _fullest_sentence(view) if view.caption and _credited(view) else ""
     count = len(content_words(fullest))
-    return f"a sentence of the caption names {count} different things: {_quote(fullest)}" if count >= least else None
+    return f"the fullest sentence of the caption names {count} different things: {_quote(fullest)}" if fullest else None
 
 
-def names_much(view: View, *, least: int) -> str | None:
-    """At least ``least`` different things in the whole caption."""
-    count = len(content_words(view.body)) if _credited(view) else 0
-    return f"the caption names {count} different things" if count >= least else None
+def fullness(view: View, *, typical: int, most: int) -> float:
+    """Doublings of what the fullest sentence names, from what is typical."""
+    return _doublings(len(content_words(_fullest_sentence(view))), typical, most)
 
 
-def tells_finding(view: View) -> str | None:
-    """What is to be seen, not only what is drawn."""
-    words = _credited(view) and finding_words(view.caption or "")
-    return f"the caption tells what is to be seen ({', '.join(words[:3])})" if words else None
+def _fullest_sentence(view: View) -> str:
+    return max(caption_sentences(view.caption or ""), key=lambda part: len(content_words(part)), default="")
+
+
+def names_things(view: View) -> str | None:
+    """What the whole caption names."""
+    if not view.caption or not _credited(view):
+        return None
+    return f"the caption names {len(content_words(view.body))} different things"
+
+
+def things_named(view: View, *, typical: int, most: int) -> float:
+    """Doublings of what the caption names, from what is typical."""
+    return _doublings(len(content_words(view.body)), typical, most)
+
+
+def _doublings(count: int, typical: int, most: int) -> float:
+    """How often ``typical`` has to be doubled to give a count, which is taken for 2 at least; negative for halvings."""
+    return math.log2(min(max(count, 2), most) / typical)
 
 
 def _credited(view: View) -> bool:

@@ -188,7 +188,7 @@ def findings(item: JudgeItem) -> list[Finding]:
 
 def value(key: str, found: Iterable[Finding]) -> float:
     """One dimension: its prior, moved by the findings that name it; not rounded, and not cut to any cap."""
-    return PRIORS[key] + sum(finding.rule.effects.get(key, 0.0) for finding in found)
+    return PRIORS[key] + sum(finding.effect(key) for finding in found)
 
 
 def values(item: JudgeItem) -> dict[str, float]:
@@ -215,7 +215,7 @@ def score(key: str, found: Iterable[Finding], curve: Curve | None = None) -> Dim
 
 
 def _effect(key: str, finding: Finding) -> str:
-    parts = [f"{finding.rule.effects[key]:+g}"] if key in finding.rule.effects else []
+    parts = [f"{finding.effect(key):+.2g}"] if key in finding.rule.effects else []
     if key in finding.rule.ceilings:
         parts.append(f"at most {finding.rule.ceilings[key]}")
     return ", ".join(parts)

@@ -21,7 +21,6 @@ from scifigqual_bench.records import normalised_paper_id, paper_of
 from scifigqual_bench.text_rules import (
     caption_body,
     caption_labels,
-    details,
     directions,
     is_result_caption,
     measures_named,
@@ -29,7 +28,6 @@ from scifigqual_bench.text_rules import (
     omits_groups,
     panel_phrases,
     reversed_pair,
-    statements,
 )
 
 
@@ -110,11 +108,9 @@ def test_comparisons_without_groups(caption: str, omits: bool) -> None:
     assert omits_groups(caption) == omits
 
 
-def test_parts_details_and_statements() -> None:
+def test_parts_of_a_figure() -> None:
     caption = "Figure 1: (a-c) Heat maps. (d) Bars (N = 12, SD). Top: train. The upper bound is dashed."
     assert panel_phrases(caption) == ["(a-c)", "(d)", "Top"]
-    assert details(caption) == ["N = 12, SD"]
-    assert statements(caption) == ["The upper bound is dashed."]
 
 
 # --- directions -----------------------------------------------------------------------------------------------------
@@ -202,7 +198,7 @@ def test_caption_rules_agree_with_people_on_papers_they_were_not_made_on(
     gold = [rating for _, rating in half]
     assert len(half) == 651
     assert len(set(scores)) >= 5
-    assert spearmanr(scores, gold).statistic >= 0.43  # 0.441 by benchmarks/rules.py --held-out
+    assert spearmanr(scores, gold).statistic >= 0.45  # 0.470 by benchmarks/rules.py --held-out
     floor = np.mean(np.abs(np.array(gold) - 7.48))
     assert np.mean(np.abs(np.array(scores) - np.array(gold))) < floor
 
