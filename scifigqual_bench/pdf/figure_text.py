@@ -353,7 +353,8 @@ def _outlined(drawings: Sequence[Drawing], frame: Rect, words: Sequence[Rect]) -
     letters = 0
     for row in rows.values():
         sizes = {(round(2 * (box[2] - box[0])), round(2 * (box[3] - box[1]))) for box in row}
-        free = [box for box in row if not any(_inside(box, word) for word in words)]
         if len(sizes) >= 3:
-            letters += len(free)
+            top, foot = min(box[1] for box in row), max(box[3] for box in row)
+            beside = [word for word in words if word[1] < foot and word[3] > top]
+            letters += sum(not any(_inside(box, word) for word in beside) for box in row)
     return letters >= MIN_OUTLINES
