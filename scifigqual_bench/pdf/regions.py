@@ -15,6 +15,8 @@ from typing import Literal
 
 import numpy as np
 from scipy import ndimage
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
 
 from scifigqual_bench.pdf.captions import Caption
 from scifigqual_bench.pdf.document import Document, Page, Rect
@@ -45,6 +47,10 @@ PAGE_SHARE = 0.85
 """An image or path over this share of the page is a background."""
 FEW_LINES = 2
 """A page with no more lines of running text is one of figures."""
+LINE_STEP = 1.45
+"""Distance of two rows of a paragraph over their height, at the most."""
+PARAGRAPH_LINES = 3
+"""Lines of running text that stand together, from which no figure is looked for among them."""
 CONFIDENCE = {"graphics": 0.9, "rules": 0.7, "text": 0.5}
 """What a region is worth that is a picture, stands between rules, or is of loose words (:class:`Region`) ..."""
 UNUSUAL = 0.2
@@ -138,24 +144,66 @@ def find_regions(
         if here:
             elsewhere = [i for caption in captions for number, i in caption.overflow if number == page.page.number]
             own, body = _running_text(page, here, elsewhere)
-            claims = [_claim(page, caption, here, body) for caption in here]
-            pages.append((page, order, _clusters(page, own | body), claims))
-    habits = _habits([(clusters, claims) for _, _, clusters, claims in pages])
+            pages.append((page, order, own, body, *_claims(page, here, own, body)))
+    habits = _habits([(clusters, claims) for *_, clusters, claims in pages])
     found: list[Region | Problem | None] = [None] * len(captions)
-    for page, order, clusters, claims in pages:
-        clusters = _divided(clusters, claims, habits)
-        _settle(claims, clusters, habits)
-        for claim in claims:
-            _widen(claim, page, _free(clusters, claims))
-        loose = _free(clusters, claims)
-        for k, claim in zip(order, claims, strict=True):
-            found[k] = _region(claim, page, loose)
+    for page, order, own, body, clusters, claims in pages:
+        regions = _settled(page, clusters, claims, habits)
+        if any(_lacks_graphic(captions[k], region) for k, region in zip(order, regions, strict=True)):
+            again = _claims(page, [captions[k] for k in order], own, body & ~_lone(page.boxes, body))
+            second = _settled(page, *again, habits)
+            regions = [
+                other if _lacks_graphic(captions[k], region) and _is_graphic(other) else region
+                for k, region, other in zip(order, regions, second, strict=True)
+            ]
+        for k, region in zip(order, regions, strict=True):
+            found[k] = region
     captioned = {caption.page for caption in captions}
     for k, caption in enumerate(captions):
-        if caption.kind == "figure" and isinstance(found[k], Problem):
-            pages = [page for page in layout.pages if page.page.number not in captioned]
-            found[k] = _on_neighbouring_page(caption, pages) or found[k]
+        if _lacks_graphic(caption, found[k]):
+            others = [page for page in layout.pages if page.page.number not in captioned]
+            found[k] = _on_neighbouring_page(caption, others) or found[k]
     return found
+
+
+def _claims(
+    page: PageLayout, captions: Sequence[Caption], own: np.ndarray, body: np.ndarray
+) -> tuple[list[_Cluster], list[_Claim]]:
+    """What may be part of a float on a page, and what each of its captions may claim of it."""
+    return _clusters(page, own | body), [_claim(page, caption, captions, body) for caption in captions]
+
+
+def _settled(
+    page: PageLayout, clusters: list[_Cluster], claims: list[_Claim], habits: dict[str, float]
+) -> list[Region | Problem]:
+    """The regions of a page's captions, in the order of the claims."""
+    clusters = _divided(clusters, claims, habits)
+    _settle(claims, clusters, habits)
+    for claim in claims:
+        _widen(claim, page, _free(clusters, claims))
+    loose = _free(clusters, claims)
+    return [_region(claim, page, loose) for claim in claims]
+
+
+def _lacks_graphic(caption: Caption, region: Region | Problem | None) -> bool:
+    return caption.kind == "figure" and isinstance(region, Problem)
+
+
+def _is_graphic(region: Region | Problem) -> bool:
+    return isinstance(region, Region) and region.method.startswith("graphics")
+
+
+def _lone(boxes: np.ndarray, body: np.ndarray) -> np.ndarray:
+    """Which lines of running text have fewer than two others in their column: rows of a figure may look like that."""
+    lone = np.zeros(len(body), dtype=bool)
+    index = np.flatnonzero(body)
+    x0, _, x1, y1 = boxes[index].T
+    height = boxes[index, 3] - boxes[index, 1]
+    beside = np.minimum.outer(x1, x1) > np.maximum.outer(x0, x0)
+    near = beside & (np.abs(np.subtract.outer(y1, y1)) < LINE_STEP * np.minimum.outer(height, height))
+    _, labels = connected_components(csr_matrix(near), directed=False)
+    lone[index] = np.bincount(labels)[labels] < PARAGRAPH_LINES
+    return lone
 
 
 def _free(clusters: Sequence[_Cluster], claims: Sequence[_Claim]) -> list[_Cluster]:

@@ -20,6 +20,7 @@ from scifigqual_bench.pdf.render import render_region
 from scifigqual_bench.records import Problem
 from scifigqual_bench.samples.make import SampleSet
 from tests.pdf.made_pdf import (
+    FONTS,
     FULL,
     LEFT,
     RIGHT,
@@ -33,6 +34,7 @@ from tests.pdf.made_pdf import (
     prose,
     table,
     two_columns,
+    write,
 )
 
 
@@ -634,3 +636,16 @@ def test_papers_without_figures_give_none(shared: Path) -> None:
         captions = find_captions(read_document(shared / "papers" / "pdfs" / f"{name}.pdf"))
         assert [c.label for c in captions if c.kind == "figure"] == []
         assert captions
+
+
+def test_a_row_of_a_figure_that_looks_like_text_does_not_hide_the_figure(paper: Paper) -> None:
+    """Its last row is set in the body's type and begins at the column's edge, right over the caption."""
+    two_columns(paper.page(), 54)
+    page = paper.page()
+    box = picture(page, (75, 60, 270, 150))
+    write(page, ["ILM In the end the band went on stage".split()], (62, 290), 156, FONTS["roman"], SIZE)
+    write(page, ["Human As soon as they got on it was loud".split()], LEFT, 168, FONTS["roman"], SIZE)
+    caption(page, LEFT, 185, "Figure 1: Examples of sentences by different models.")
+    prose(page, RIGHT, 54, 55)
+    found = box_of(paper.regions()["1"])
+    assert iou(found, (LEFT[0], box[1], box[2], 179)) > 0.85
