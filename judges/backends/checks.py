@@ -202,6 +202,28 @@ def jpeg_artefacts(view: View, *, above: float) -> str | None:
     return f"steps at the borders of JPEG blocks are {image.jpeg_blockiness:.2f} times those within, over {above:g}"
 
 
+_TALL = re.compile(r"[A-Zbdfhkl0-9]")
+
+
+def cut_title(view: View, *, largest: float) -> str | None:
+    """A title that runs up the left side and reaches beyond the ink there, in a size of at most ``largest`` points."""
+    title = beyond_the_left(view.image, largest) if view.image else None
+    return f"{_quote(title.text)} is cut off at the left" if title else None
+
+
+def beyond_the_left(image: ImageFeatures, largest: float) -> TextBox | None:
+    """Rising text with tall letters whose box, as the PDF tells it, does not end within the image.
+
+    A figure is cut at its ink with a margin, so letters that are drawn in full leave the margin free. The margin has
+    one width, so that the box of a large font, a tenth of its size taller than the letters, may fill it.
+    """
+    for box in image.text_boxes:
+        told = box.source == "pdf" and box.rotated and (box.font_size_pt or math.inf) <= largest
+        if told and box.bbox[0] <= 0 and len(box.text.strip()) > 2 and _TALL.search(box.text):
+            return box
+    return None
+
+
 def clipped(view: View) -> str | None:
     """Ink that runs off the image."""
     edges = view.image.clipped_edges if view.image else []

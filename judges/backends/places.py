@@ -52,6 +52,11 @@ def least_sure_text(view: View) -> Box | None:
     return _box(min(_boxes(view), key=lambda box: 1.0 if box.confidence is None else box.confidence, default=None))
 
 
+def cut_title(view: View, *, largest: float) -> Box | None:
+    """The first title that is cut off."""
+    return _box(checks.beyond_the_left(view.image, largest)) if view.image else None
+
+
 def clipped_edge(view: View) -> Box | None:
     """A strip along the first edge that ink runs over."""
     if view.image is None or not view.image.clipped_edges:

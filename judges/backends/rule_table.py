@@ -231,6 +231,15 @@ IMAGE_RULES = (
         "Include the figure as vector graphics or PNG; JPEG is for photographs.",
     ),
     Rule(
+        "VC-CUT-TITLE",
+        {VC: -2.5},
+        partial(checks.cut_title, largest=10.5),
+        "The title of an axis is cut off.",
+        "Rubric: between effortful and illegible key labels. Crops: none of 4,124 pieces of text in 218.",
+        "Leave room for the axis titles when exporting (tight bounding box or constrained layout), or trim less.",
+        place=partial(places.cut_title, largest=10.5),
+    ),
+    Rule(
         "VC-CLIPPED",
         {VC: -0.5},
         checks.clipped,

@@ -93,6 +93,12 @@ def faint(*contrasts: float) -> list[TextBox]:
     return [box.model_copy(update={"contrast": ratio}) for box, ratio in zip(words, contrasts, strict=True)]
 
 
+def rising(text: str, left: float, **changes: Any) -> TextBox:
+    """The title of a left axis, as the PDF tells it."""
+    fields = {"source": "pdf", "rotated": True, "font_size_pt": 7.5, "bbox": [left, 100.0, left + 28.0, 400.0]}
+    return TextBox(text=text, confidence=1.0, **(fields | changes))
+
+
 def overlapping(*texts: str, height: float = 12.0) -> dict[str, Any]:
     """Pieces of text, each on the one before it."""
     pieces = [
@@ -165,6 +171,16 @@ EXAMPLES: dict[str, tuple[View, list[View]]] = {
     "VC-JPEG": (
         view(jpeg_blockiness=1.5),
         [view(jpeg_blockiness=1.3), view(jpeg_blockiness=1.5, raster_share=0.1), view()],
+    ),
+    "VC-CUT-TITLE": (
+        view(text_boxes=[rising("Accuracy (%)", 0.0)]),
+        [
+            view(text_boxes=[rising("Accuracy (%)", 3.0)]),
+            view(text_boxes=[rising("runs", 0.0)]),  # low letters leave a part of their box free
+            view(text_boxes=[rising("Accuracy (%)", 0.0, font_size_pt=12.0)]),
+            view(text_boxes=[rising("Accuracy (%)", 0.0, source="ocr")]),
+            view(text_boxes=[rising("Accuracy (%)", 0.0, rotated=False)]),
+        ],
     ),
     "VC-CLIPPED": (view(clipped_edges=["left"]), [view()]),
     "VC-CLEAR-TEXT": (
@@ -358,6 +374,7 @@ def test_nothing_is_found_in_nothing() -> None:
         ("VC-UNSURE-TEXT", {"ocr_confidence_mean": 0.7}, (0.0, 0.0, 50.0, 12.0)),
         ("VC-CLIPPED", {"clipped_edges": ["left"]}, (0.0, 0.0, 48.0, 800.0)),
         ("VC-FAINT-TEXT", {"text_boxes": faint(2.9, 1.8, 2.5)}, (60.0, 0.0, 100.0, 12.0)),
+        ("VC-CUT-TITLE", {"text_boxes": [rising("Accuracy (%)", 0.0)]}, (0.0, 100.0, 28.0, 400.0)),
         ("MR-UNTITLED-AXIS", plot_of(axis()), (10.0, 20.0, 40.0, 90.0)),
         ("MR-TRUNCATED-BARS", {"standing_bars": 4, "axis_numbers": [[60.0, 70.0, 80.0]]}, (10.0, 90.0, 20.0, 100.0)),
         ("MR-NO-UNIT", {"axis_numbers": AXIS}, (0.0, 0.0, 50.0, 12.0)),
