@@ -6,6 +6,7 @@ finds nothing: a figure without axes, panels or legend never loses points for th
 
 from __future__ import annotations
 
+import colorsys
 import itertools
 import math
 import re
@@ -189,7 +190,22 @@ def colours_collapse(view: View, *, below: float, apart: float) -> str | None:
     distance, pair, kind = min(((d, *rest) for d, *rest in seen if d is not None), default=(math.inf, [], ""))
     if distance >= below:
         return None
-    return f"{' and '.join(pair)} look alike to people with {kind} (CIEDE2000 {distance:g}, under {below:g})"
+    named = " and ".join(f"{colour_name(colour)} ({colour})" for colour in pair)
+    return f"{named} look alike to people with {kind} (CIEDE2000 {distance:g}, under {below:g})"
+
+
+_HUES = ("red", "orange", "yellow", "green", "green", "green", "cyan", "blue", "blue", "purple", "pink", "pink")
+
+
+def colour_name(colour: str) -> str:
+    """Common name of a colour with a hue, given as ``"#rrggbb"``.
+
+    >>> [colour_name(colour) for colour in ("#2ca02c", "#ff7f0e", "#1f77b4", "#8c564b")]
+    ['green', 'orange', 'blue', 'brown']
+    """
+    hue, _, value = colorsys.rgb_to_hsv(*(byte / 255 for byte in bytes.fromhex(colour[1:])))
+    name = _HUES[round(12 * hue) % 12]
+    return "brown" if name in ("red", "orange") and value < 0.65 else name
 
 
 def jpeg_artefacts(view: View, *, above: float) -> str | None:
@@ -381,8 +397,7 @@ def untitled_axis(view: View) -> str | None:
         return None
     if any(_may_name(box, axis) for box in view.image.text_boxes):
         return None
-    numbers = f"{axis.numbers[0]:g} to {axis.numbers[-1]:g}"
-    return f"the left axis ({numbers}) has no title"
+    return "the left axis has numbers and no title"
 
 
 def leftmost_axis(image: ImageFeatures) -> Axis | None:

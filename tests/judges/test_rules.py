@@ -422,6 +422,11 @@ def test_embedded_images_are_coarse_where_the_labels_are_in_them(source: str, ra
     assert [each for each in seen if each.endswith("COARSE")] == ([rule] if rule else [])
 
 
+def test_colours_are_named() -> None:
+    evidence = found(EXAMPLES["VC-COLOUR-BLIND"][0])["VC-COLOUR-BLIND"]
+    assert evidence.startswith("green (#2ca02c) and orange (#ff7f0e) look alike to people with protanopia")
+
+
 def test_a_place_that_is_not_known_is_none() -> None:
     (finding,) = [f for f in find(EXAMPLES["MR-TRUNCATED-BARS"][0]) if f.rule.id == "MR-TRUNCATED-BARS"]
     assert finding.bbox is None  # no text reads 60
