@@ -120,6 +120,7 @@ class _Checker:
         rows = [(candidate, extracted.get(candidate.figure_id)) for candidate in self._analysis.candidates]
         figures = [self._figure(candidate, found, self._of_paper(told, candidate)) for candidate, found in rows]
         references = score_of(general)
+        scores = [figure.score for figure in figures if figure.score is not None]
         check = PaperCheck(
             path=document.path.as_posix(),
             sha256=document.sha256,
@@ -127,7 +128,7 @@ class _Checker:
             title=paper_title(document),
             pages=len(document.pages),
             text_from="the PDF alone" if self._ocr.name == NoOcr.name else f"the PDF, else {self._ocr.name}",
-            score=min([*(figure.score for figure in figures), references]) if figures or general else None,
+            score=min([*scores, references]) if scores or general else None,
             references=references,
             figures=figures,
             findings=general,
@@ -153,7 +154,7 @@ class _Checker:
             page=page,
             bbox=bbox,
             citing=[citation.text for citation in candidate.citations],
-            score=score_of(told),
+            score=score_of(told) if found or told else None,
             findings=_ordered(told),
             unchecked=unchecked,
         )

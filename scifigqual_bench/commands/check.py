@@ -127,22 +127,23 @@ def summary(check: PaperCheck, *, show_held: bool = False) -> Iterator[str]:
         yield from _wrapped(f"{problem.code}: {problem.message}", "! ", "  ")
     for entry in check.unused:
         yield from _wrapped(f"silences nothing: {entry}", "! ", "  ")
-    if check.score is None:
-        yield "no figure caption was found: there is nothing to check"
-        return
     rules = check.rule_of
     if check.findings:
         yield from ("", f"References to figures · {check.references:g}")
         yield from _finding_lines(check.findings, rules, show_held)
     for figure in check.figures:
         if figure.unchecked or any(_is_shown(finding, show_held) for finding in figure.findings):
-            yield from ("", plain(f"{figure.label} (page {figure.page}) · {figure.score:g}"))
+            score = "no score" if figure.score is None else f"{figure.score:g}"
+            yield from ("", plain(f"{figure.label} (page {figure.page}) · {score}"))
             if figure.unchecked:
                 yield from _wrapped(f"not checked in full: {figure.unchecked}", "  ! ", "    ")
             yield from _finding_lines(figure.findings, rules, show_held)
     held, silenced = check.count("held"), check.count("silenced")
     notes = f"{_count(held, 'note')}{'' if show_held or not held else ' not shown (--all)'}"
     yield ""
+    if check.score is None:
+        yield "no figure was found: there is nothing to check"
+        return
     yield f"score {check.score:g} of 10; {_count(check.count('open'), 'finding')}, {notes}, {silenced} silenced"
 
 

@@ -78,7 +78,8 @@ class CheckedFigure(Record):
         number: As printed, ``"3"``.
         page: Page of its graphic or, without one, of its caption.
         bbox: Its graphic on the page as displayed, in points; None where none was found.
-        score: :data:`BEST` less the weights of its open findings, not under :data:`WORST`.
+        score: :data:`BEST` less the weights of its open findings, not under :data:`WORST`; None where no graphic was
+            found, and nothing that can be said without it.
         findings: The heaviest first, open ones before the others.
         unchecked: Why part of it could not be checked; None where all of it was.
     """
@@ -89,7 +90,7 @@ class CheckedFigure(Record):
     page: int
     bbox: BBox | None = None
     citing: list[str] = []
-    score: float = Field(ge=WORST, le=BEST)
+    score: float | None = Field(default=None, ge=WORST, le=BEST)
     findings: list[CheckFinding] = []
     unchecked: str | None = None
 

@@ -176,7 +176,9 @@ def test_a_caption_without_a_graphic_is_told_and_nothing_is_made_up(tmp_path: Pa
     check = check_paper(written(tmp_path / "p.pdf", compose), ocr=NoOcr()).check
     (figure,) = check.figures
     assert "graphic was not found" in figure.unchecked
-    assert figure.findings == [] and figure.bbox is None
+    assert figure.findings == [] and figure.bbox is None and figure.score is None
+    assert check.score is None
+    assert "no score" in "\n".join(summary(check))
 
 
 def test_a_paper_without_figures_has_no_score(here: Path, capsys: pytest.CaptureFixture[str]):
