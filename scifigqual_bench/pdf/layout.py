@@ -41,7 +41,7 @@ PAGE_EDGE = 0.14
 
 _HEADING = re.compile(r"^(?:(?:\d{1,2}|[A-Z])(?:\.\d{1,2})*\.?|[IVX]+\.)\s+\S")
 _EQUATION_NUMBER = re.compile(r"\s*\((?:[A-Z]\.?)?\d{1,3}[a-z]?\)\s*")
-_SUBSECTION = re.compile(r"^\d{1,2}(?:\.\d{1,2}){1,3}\.?\s+\S")
+_SUBSECTION = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2}){1,3}\.?|[A-Z]\.)\s+\S")
 
 
 class Role(IntEnum):

@@ -120,3 +120,15 @@ def test_rows_hold_every_line_once(lines: list[tuple[float, int, float]]) -> Non
     for row in rows:
         assert len({lines[i][1] for i in row}) == 1
         assert list(box[row, 0]) == sorted(box[row, 0])
+
+
+@pytest.mark.parametrize("title", ["B. Wind", "3.2 Wind", "IV. RESULTS"])
+def test_headings_of_journals_in_italics_and_small_type(paper: Paper, title: str) -> None:
+    two_columns(paper.page())
+    page = paper.page()
+    prose(page, LEFT, 54, 20)
+    font = "tibo" if title.startswith("IV") else "tiit"
+    page.insert_text((LEFT[0], 320), title, fontname=font, fontsize=SIZE)
+    plot(page, (58, 330, 290, 460))
+    prose(page, RIGHT, 54, 50)
+    assert "".join(texts(layout_of(paper), 2, Role.HEADING)).replace(" ", "") == title.replace(" ", "")
