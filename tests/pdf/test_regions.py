@@ -643,8 +643,9 @@ def test_a_row_of_a_figure_that_looks_like_text_does_not_hide_the_figure(paper: 
     two_columns(paper.page(), 54)
     page = paper.page()
     box = picture(page, (75, 60, 270, 150))
-    write(page, ["ILM In the end the band went on stage".split()], (62, 290), 156, FONTS["roman"], SIZE)
-    write(page, ["Human As soon as they got on it was loud".split()], LEFT, 168, FONTS["roman"], SIZE)
+    rows = [(62, "ILM In the end the band went on stage"), (LEFT[0], "Human As soon as they got on it was loud")]
+    for k, (left, row) in enumerate(rows):
+        write(page, [row.split()], (left, LEFT[1]), 156 + 12 * k, FONTS["roman"], SIZE)
     caption(page, LEFT, 185, "Figure 1: Examples of sentences by different models.")
     prose(page, RIGHT, 54, 55)
     found = box_of(paper.regions()["1"])
