@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from PIL import Image
 from pydantic import Field
@@ -111,6 +111,31 @@ def find_weights(model: str, revision: str | None) -> Weights:
         reason = " ".join(str(error).split())
         raise InputError(f"model {wanted}: neither a folder nor found on the hub or in its cache: {reason}") from None
     return Weights(model, commit, model, commit)
+
+
+Options = TypeVar("Options", bound=LocalOptions)
+
+
+class LocalBackend(Generic[Options]):
+    """What the backends share that load a model into this process.
+
+    Args:
+        options: Of the backend.
+
+    Raises:
+        InputError: The model is neither a folder nor found on the hub.
+    """
+
+    def __init__(self, options: Options):
+        self._options = options
+        self._weights = find_weights(options.model, options.revision)
+        self.model = self._weights.name
+        self.revision: str | None = self._weights.revision
+        self.max_images: int | None = options.max_images
+
+    def settings(self) -> dict[str, Any]:
+        """All options."""
+        return self._options.settings()
 
 
 def folder_sha256(folder: Path) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import Field
 
 from scifigqual_bench.errors import InputError
-from scifigqual_bench.judges.backends.local import LocalOptions, answer_apart, find_weights, messages
+from scifigqual_bench.judges.backends.local import LocalBackend, LocalOptions, answer_apart, messages
 from scifigqual_bench.judges.base import Request, Response
 from scifigqual_bench.records import Usage
 
@@ -68,7 +68,7 @@ class Loaded:
     ends: list[int]
 
 
-class TransformersBackend:
+class TransformersBackend(LocalBackend[TransformersOptions]):
     """Answers requests by a model in this process; it is loaded when the first request comes.
 
     Args:
@@ -79,17 +79,6 @@ class TransformersBackend:
     """
 
     name = "transformers"
-
-    def __init__(self, options: TransformersOptions):
-        self._options = options
-        self._weights = find_weights(options.model, options.revision)
-        self.model = self._weights.name
-        self.revision: str | None = self._weights.revision
-        self.max_images: int | None = options.max_images
-
-    def settings(self) -> dict[str, Any]:
-        """All options."""
-        return self._options.settings()
 
     def generate(self, requests: Sequence[Request]) -> list[Response]:
         """Answer each request, in order; a prompt that is too long or an image that can't be read fails alone.

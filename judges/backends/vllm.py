@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import Field
 
 from scifigqual_bench.errors import InputError
-from scifigqual_bench.judges.backends.local import LocalOptions, answer_apart, find_weights, messages
+from scifigqual_bench.judges.backends.local import LocalBackend, LocalOptions, answer_apart, messages
 from scifigqual_bench.judges.base import FinishReason, Request, Response
 from scifigqual_bench.records import Usage
 
@@ -69,7 +69,7 @@ class VllmOptions(LocalOptions):
     enforce_eager: bool = False
 
 
-class VllmBackend:
+class VllmBackend(LocalBackend[VllmOptions]):
     """Answers requests by a model that vLLM runs in this process; it is loaded when the first request comes.
 
     Args:
@@ -81,16 +81,9 @@ class VllmBackend:
 
     name = "vllm"
 
-    def __init__(self, options: VllmOptions):
-        self._options = options
-        self._weights = find_weights(options.model, options.revision)
-        self.model = self._weights.name
-        self.revision: str | None = self._weights.revision
-        self.max_images: int | None = options.max_images
-
     def settings(self) -> dict[str, Any]:
         """All options, and what is fixed here."""
-        settings = self._options.settings()
+        settings = super().settings()
         settings["sampling"] |= {"structured_outputs": "xgrammar, no free white space"}
         return settings
 

@@ -43,11 +43,11 @@ def outside_strings(text: str) -> str:
 
 
 def judged(
-    items: Sequence[JudgeItem], protocol: ProtocolName, backend: Backend, out: Path
+    items: Sequence[JudgeItem], protocol: ProtocolName, backend: Backend, out: Path, *, retry_failed: bool = False
 ) -> tuple[RunManifest, list[Prediction]]:
     """A run over figures: its manifest and its rows."""
     info = DatasetInfo("samples", "f" * 64, ("rated",), len(items))
-    manifest = run_judge(items, protocol, backend, out, info, progress=False)
+    manifest = run_judge(items, protocol, backend, out, info, retry_failed=retry_failed, progress=False)
     rows = [Prediction.model_validate_json(line) for line in (out / PREDICTIONS).read_bytes().splitlines()]
     for row in rows:
         assert row.status == "ok" or all(getattr(row, key) is None for key in COLUMNS)

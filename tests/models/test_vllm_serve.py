@@ -86,6 +86,9 @@ def backend(server: str) -> Iterator[Make]:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_run_by_each_protocol(protocol: ProtocolName, backend: Make, items: list[JudgeItem], tmp_path: Path) -> None:
     manifest, rows = judged(items, protocol, backend(), tmp_path / "run")
+    for _ in range(5):  # random weights draw their answers, and now and then a control character, which no JSON allows
+        if any(row.status != "ok" for row in rows):
+            manifest, rows = judged(items, protocol, backend(), tmp_path / "run", retry_failed=True)
     assert [row.status for row in rows] == ["ok"] * len(items), [row.status_reason for row in rows]
     assert manifest.served_models == [NAME]
     assert manifest.usage.completion_tokens > 100 * manifest.usage.calls
