@@ -30,6 +30,7 @@ from tqdm import tqdm
 from scifigqual_bench import __version__
 from scifigqual_bench.audit.versions import read_manifest as parse_manifest
 from scifigqual_bench.errors import InputError
+from scifigqual_bench.files import file_sha256
 from scifigqual_bench.judges.base import Backend, BatchBackend, ConcurrentBackend
 from scifigqual_bench.judges.costs import UNLIMITED, Budget, Price, add_usage
 from scifigqual_bench.judges.measure import Measurements
@@ -478,12 +479,6 @@ def _package_versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return versions
-
-
-def file_sha256(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _now() -> str:

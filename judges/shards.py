@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scifigqual_bench.errors import InputError
+from scifigqual_bench.files import file_sha256
 from scifigqual_bench.judges.run import (
     MANIFEST,
     PREDICTIONS,
     RETRIED,
     differing_settings,
-    file_sha256,
     read_manifest,
     read_rows,
     write_manifest,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -17,6 +16,7 @@ from scifigqual_bench.dataset.croissant import croissant, write_croissant
 from scifigqual_bench.dataset.folder import DatasetError, DatasetFolder, SplitWriter
 from scifigqual_bench.dataset.statistics import gather, write_statistics
 from scifigqual_bench.errors import InputError
+from scifigqual_bench.files import file_sha256
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def finish_folder(
         InputError: The version's number does not fit the changes.
     """
     shards = {split: writer.close() for split, writer in writers.items() if writer.rows}
-    files = {split: [(path.relative_to(stage), _sha256(path)) for path in paths] for split, paths in shards.items()}
+    files = {split: [(path.relative_to(stage), file_sha256(path)) for path in paths] for split, paths in shards.items()}
     tallies = {split: writers[split].tally.result() for split in shards}
     summaries = [
         SplitSummary(
@@ -119,11 +119,6 @@ def _before(out: Path) -> tuple[list[versions.Version], dict[str, str] | None]:
         return before, versions.row_digests(DatasetFolder(out))
     except (DatasetError, ValidationError):
         return before, None
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _count(log: Path) -> int:

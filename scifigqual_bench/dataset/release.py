@@ -31,6 +31,7 @@ from scifigqual_bench.dataset.markup import plain_text
 from scifigqual_bench.dataset.package import UNSAID, Edition, check_edition
 from scifigqual_bench.dataset.writer import SplitsWriter
 from scifigqual_bench.errors import InputError
+from scifigqual_bench.files import file_sha256
 from scifigqual_bench.pdf.citations import MAX_CHARS, WEIGHTS, cut, find_mentions, kind_of
 from scifigqual_bench.records import (
     FIGURE_ID,
@@ -751,7 +752,7 @@ def import_release(
         (stage / "dropped.jsonl").touch()
         manifests = writer.finish(out, edition)
         report = ReleaseReport(
-            files={path.name: _sha256(path) for paths in files.values() for path in paths},
+            files={path.name: file_sha256(path) for paths in files.values() for path in paths},
             split=split,
             mask=mask,
             figures=counts["figures"],
@@ -887,8 +888,3 @@ def _tell_of_the_whole(papers: dict[str, str], log: _Log) -> None:
 def _first_problems(path: Path, shown: int = 20) -> list[str]:
     with path.open(encoding="utf-8") as lines:
         return [json.loads(line)["message"] for line, _ in zip(lines, range(shown), strict=False)]
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -6,7 +6,6 @@ from the predictions and the dataset that is being published: a file of scores i
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from pydantic import ValidationError
 from scifigqual_bench.dataset.folder import DatasetFolder
 from scifigqual_bench.dataset.tables import explain
 from scifigqual_bench.errors import InputError
+from scifigqual_bench.files import file_sha256
 from scifigqual_bench.hub.publish import HubError, Published, Upload, told, verify
 from scifigqual_bench.records import RunManifest
 from scifigqual_bench.rubric import COLUMNS
@@ -81,7 +81,7 @@ def read_manifest(predictions: Path, dataset: DatasetFolder) -> RunManifest:
 
 
 def _faults(manifest: RunManifest, predictions: Path, dataset: DatasetFolder) -> Iterator[str]:
-    if manifest.predictions_sha256 != hashlib.sha256(predictions.read_bytes()).hexdigest():
+    if manifest.predictions_sha256 != file_sha256(predictions):
         yield f"{predictions.name} is not the file that the run wrote; judge again"
     splits = [split for split in manifest.splits if split in dataset.splits]
     if len(splits) < len(manifest.splits) or dataset.fingerprint(splits) != manifest.dataset_fingerprint:
