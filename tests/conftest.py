@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from scifigqual_bench.samples.make import SampleSet, make_samples
 
@@ -18,6 +19,12 @@ _HOME = tempfile.mkdtemp(prefix="scifigqual-tests-")
 assert "huggingface_hub" not in sys.modules
 os.environ |= {"HF_HOME": _HOME, "HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
 atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
+
+# A change is judged by the same examples each time, and by none's time: `--hypothesis-profile=explore` looks for new
+# examples, ten times as many.
+settings.register_profile("gate", derandomize=True, database=None, deadline=None)
+settings.register_profile("explore", deadline=None, max_examples=1000)
+settings.load_profile("gate")
 
 ROOT = Path(__file__).resolve().parent.parent
 

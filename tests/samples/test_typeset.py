@@ -39,7 +39,7 @@ def graphic(width: float = 200, height: float = 100) -> Graphic:
     figure = MplFigure(figsize=(width / 72, height / 72))
     figure.subplots().plot([1, 2])
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="pdf")
+    figure.savefig(buffer, format="pdf", metadata={"CreationDate": None})  # else two of them differ after a second
     return Graphic(buffer.getvalue(), "pdf", width, height)
 
 

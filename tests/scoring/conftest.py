@@ -8,14 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
 
 from scifigqual_bench.gating import open_dimensions
 from scifigqual_bench.rubric import DIMENSION_KEYS
-
-# A shared machine may be slow at any moment: no test fails for its time.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
 
 Rows = list[dict[str, Any]]
 
