@@ -24,7 +24,8 @@ def parser() -> argparse.ArgumentParser:
         prog="build_dataset.py",
         description="Build a dataset of figures, captions and citing paragraphs from paper PDFs.",
         epilog="Exit codes: 0 written; 1 nothing written, the input has faults; "
-        "3 written, but ratings were not placed (or, with --strict, a PDF failed), or splits share something.",
+        "3 written, but ratings were not placed (or, with --strict, a PDF failed), rows of a release were left out, or "
+        "splits share something.",
     )
     source = p.add_mutually_exclusive_group(required=True)
     source.add_argument("--pdfs", nargs="+", type=Path, metavar="PATH", help="PDF files, or folders of them")

@@ -55,14 +55,14 @@ def option(text: str) -> tuple[str, Any]:
         raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
 
 
-def print_problems(title: str, problems: Iterable[str], where: str | None = None) -> None:
+def print_problems(title: str, problems: Iterable[str], where: str | None = None, shown: int = SHOWN) -> None:
     """Print problems to stderr, the first of them in full; ``where`` tells where the others are."""
     lines = list(problems)
     if not lines:
         return
     print(f"{title} ({len(lines)}):", file=sys.stderr)
-    for line in lines[:SHOWN]:
+    for line in lines[:shown]:
         print(f"  {line}", file=sys.stderr)
-    if len(lines) > SHOWN:
+    if len(lines) > shown:
         rest = f" in {where}" if where else ""
-        print(f"  ... and {len(lines) - SHOWN} more{rest}", file=sys.stderr)
+        print(f"  ... and {len(lines) - shown} more{rest}", file=sys.stderr)

@@ -33,11 +33,13 @@ MEANING = {
     "files-disagree": "values that two files give differently",
     "gold-differs": "figures whose stated gold is not the mean of their ratings",
     "image-missing": "figures without an image",
+    "image-repeated": "figures with the image of an earlier figure",
     "image-size-differs": "images of another size than stated",
     "image-unreadable": "images that can't be read",
     "needs-adjudication": "figures whose raters' overalls are more than two points apart",
     "overall-differs": "figures whose stated overall is not the mean of their dimensions",
     "paper-id-norm-differs": "figures whose paper_id_norm is not that of their paper id",
+    "paper-ids-alike": "papers whose ids differ in capitals or signs alone",
     "paper-twice": "papers under two ids",
     "rated-while-closed": "ratings on dimensions without evidence",
     "rater-repeated": "raters that rate a figure again",
@@ -136,7 +138,7 @@ def _needed(args: argparse.Namespace, option: str) -> Path:
 
 
 def _import(args: argparse.Namespace) -> int:
-    from scifigqual_bench.dataset.release import import_release
+    from scifigqual_bench.dataset.release import LOST, import_release
 
     out = _needed(args, "--release")
     report = import_release(
@@ -152,8 +154,9 @@ def _import(args: argparse.Namespace) -> int:
     print_problems(
         "told in problems.jsonl, and the first of each kind",
         (f"{counts[code]:>6}  {MEANING[code]}\n          {message[:200]}" for code, message in sorted(first.items())),
+        shown=len(MEANING),
     )
-    return OK
+    return WITH_PROBLEMS if any(counts[code] for code in LOST) else OK
 
 
 def summary(report: ReleaseReport) -> list[str]:
@@ -224,5 +227,5 @@ def _verify(args: argparse.Namespace) -> int:
     for split in folder.splits:
         print(f"{split}: {frozen[split].figures} figures frozen" if split in frozen else f"{split}: not frozen")
     problems = check_frozen(folder)
-    print_problems("rows that are not those that were frozen", problems)
+    print_problems("rows that are not those that were frozen", problems, shown=len(problems))
     return INPUT_ERROR if problems else OK

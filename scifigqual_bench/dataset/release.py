@@ -17,13 +17,14 @@ import io
 import json
 import math
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 
 from scifigqual_bench import gating, gold
 from scifigqual_bench.dataset.folder import DatasetError, check_target, staged
@@ -64,6 +65,10 @@ OVERALL_TOLERANCE = 0.02 + 1e-9
 """Beyond the rounding of the raters' stored overalls, which have one decimal (SPEC 10)."""
 MAX_TEXT = 100_000
 """Characters of one field; no caption or reason is longer."""
+MAX_IMAGE_BYTES = 200_000_000
+"""Of one image file; a larger one is not read."""
+LOST = ("figure-repeated", "file-unreadable", "rating-unreadable", "row-unreadable", "row-without-id")
+"""Codes of problems by which something of the files did not get into the dataset."""
 
 HUMAN = {f"human_{key}": key for key in (*DIMENSION_KEYS, OVERALL)}
 RATER_FIELDS = ("rater_id", "rater", "annotator", "annotator_id")
@@ -192,15 +197,17 @@ def _sources(path: Path, log: _Log) -> Iterator[_Source]:
 def _jsonl_sources(path: Path, log: _Log) -> Iterator[tuple[str, dict[str, Any], bool]]:
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
             where = f"{path.name}, line {number}"
             try:
-                cells = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8")) if line.strip() else None
+                cells = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
             except (ValueError, RecursionError) as error:
                 log.tell("row-unreadable", f"{where}: not JSON in UTF-8 ({error}); left out")
                 continue
             if isinstance(cells, dict):
                 yield where, cells, True
-            elif cells is not None:
+            else:
                 log.tell("row-unreadable", f"{where}: expected an object, found {type(cells).__name__}; left out")
 
 
@@ -210,12 +217,22 @@ def _csv_sources(path: Path, log: _Log) -> Iterator[tuple[str, dict[str, Any], b
     except UnicodeDecodeError as error:
         log.tell("file-unreadable", f"{path.name}: not UTF-8 (byte {error.start}); save it as UTF-8")
         return
-    reader = csv.DictReader(io.StringIO(text, newline=""), restkey="\0extra")
+    reader = csv.DictReader(io.StringIO(text, newline=""), restkey="\0extra", strict=True)
+    try:
+        columns = reader.fieldnames or ()
+    except csv.Error as error:
+        log.tell("file-unreadable", f"{path.name}, line 1: broken CSV ({error})")
+        return
+    if repeated := sorted(column for column, times in Counter(columns).items() if times > 1):
+        log.tell("file-unreadable", f"{path.name}: repeated columns {', '.join(repeated)}; keep one of each")
+        return
     while True:
+        begin = reader.reader.line_num + 1
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            log.tell("row-unreadable", f"{path.name}, line {reader.line_num}: broken CSV ({error}); left out")
+            lines = f"lines {begin} to {reader.reader.line_num}"
+            log.tell("row-unreadable", f"{path.name}, {lines}: broken CSV ({error}); left out")
             continue
         if cells is None:
             return
@@ -331,11 +348,12 @@ class _Importer:
     """Rows of the release -> figures with images."""
 
     def __init__(self, folder: Path, mask: Mask, log: _Log):
-        self.folder = folder
+        self.folder = folder.resolve()
         self.mask = mask
         self.log = log
         self.readings: Counter[str] = Counter()
         self.raters: set[str] = set()
+        self._images: dict[str, str] = {}
         self.stated_gold_differs = 0
         self.context_rated_without_text = 0
 
@@ -369,6 +387,7 @@ class _Importer:
         found = self._gold(cells, fig_id, ratings, means, evidence)
         marks = self._closed_but_rated(cells, found, evidence)
         image, size = self._image(cells, fig_id)
+        sha256 = None if image is None else self._sha256(cells, fig_id, image)
         return Figure(
             figure_id=fig_id,
             paper_id=paper_id,
@@ -386,7 +405,7 @@ class _Importer:
             subtopic=cells.text("domain_l2"),
             width=size[0],
             height=size[1],
-            image_sha256=None if image is None else hashlib.sha256(image).hexdigest(),
+            image_sha256=sha256,
             open_dimensions=self._open(found, evidence),
             gold=found,
             ratings=ratings,
@@ -586,9 +605,13 @@ class _Importer:
         if path is None:
             return None, stated
         try:
+            if path.stat().st_size > MAX_IMAGE_BYTES:
+                raise ValueError(f"larger than {MAX_IMAGE_BYTES:,} bytes")
             data, size = stored_image(path.read_bytes())
         except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-            cells.tell("image-unreadable", f"{path.relative_to(self.folder)} is no image that can be read ({error})")
+            # Pillow's own sentence has an address in memory, another one each time.
+            reason = "of no known format" if isinstance(error, UnidentifiedImageError) else error
+            cells.tell("image-unreadable", f"{path.relative_to(self.folder)} is no image that can be read ({reason})")
             return None, stated
         if None not in stated and stated != size:
             cells.tell(
@@ -596,9 +619,16 @@ class _Importer:
             )
         return data, size
 
+    def _sha256(self, cells: _Cells, fig_id: str, image: bytes) -> str:
+        """The image's hash; told where an earlier figure has the very same image."""
+        sha256 = hashlib.sha256(image).hexdigest()
+        first = self._images.setdefault(sha256, fig_id)
+        if first != fig_id:
+            cells.tell("image-repeated", f"the image is that of {first}")
+        return sha256
+
     def _image_path(self, cells: _Cells, fig_id: str) -> Path | None:
         named = cells.text("image")
-        inside = self.folder.resolve()
         if named is not None:
             tried = [self.folder / named, self.folder / "images" / named, self.folder / "images" / Path(named).name]
         else:
@@ -606,8 +636,8 @@ class _Importer:
         for path in tried:
             try:
                 real = path.resolve()
-                if real.is_file() and real.is_relative_to(inside):
-                    return inside / real.relative_to(inside)
+                if real.is_file() and real.is_relative_to(self.folder):
+                    return real
             except (OSError, ValueError):  # a name that no file can have
                 continue
         shown = f"{Path(named).name[:80]!r} is not in the folder" if named else f"no file images/{fig_id}.png or .jpg"
@@ -881,6 +911,12 @@ def _tell_of_the_whole(papers: dict[str, str], log: _Log) -> None:
     for norm, ids in by_norm.items():
         if len(ids) > 1:
             log.tell("paper-twice", f"{' and '.join(ids)} are one paper, {norm}")
+    by_letters: dict[str, list[str]] = defaultdict(list)
+    for norm in by_norm:
+        by_letters[unicodedata.normalize("NFKC", norm).casefold()].append(norm)
+    for norms in by_letters.values():
+        if len(norms) > 1:
+            log.tell("paper-ids-alike", f"{' and '.join(norms)} differ in capitals or signs alone; kept as two papers")
     for name, count in sorted(log.unknown.items()):
         log.tell("unknown-field", f"field {name!r}, in {count} rows, is not known; left out")
 

@@ -10,6 +10,7 @@ from scifigqual_bench.commands.build_dataset import main
 from scifigqual_bench.commands.eval import main as evaluate
 from scifigqual_bench.commands.release import MEANING
 from scifigqual_bench.dataset.folder import DatasetFolder
+from scifigqual_bench.dataset.release import LOST
 from scifigqual_bench.judges.payload import JudgeItem, build_request
 from scifigqual_bench.judges.protocols.calls import skip_reason
 from scifigqual_bench.records import Prediction
@@ -58,6 +59,13 @@ def test_an_import_tells_what_it_found(release, tmp_path, capsys):
 def test_every_code_has_a_meaning(root):
     text = (root / "scifigqual_bench" / "dataset" / "release.py").read_text()
     assert set(re.findall(r"""tell\(\s*"([a-z-]+)",""", text)) == set(MEANING)
+    assert set(LOST) < set(MEANING)
+
+
+def test_rows_that_are_left_out_show_in_the_exit_code(tmp_path, capsys):
+    folder = write_release(tmp_path / "release", [row(1), row(1)])
+    assert main(["--release", str(folder), "--out", str(tmp_path / "out")]) == 3
+    assert MEANING["figure-repeated"] in capsys.readouterr().err
 
 
 def test_judging_and_scoring_an_import(dataset, tmp_path):

@@ -112,7 +112,7 @@ def test_paper_and_index_make_an_id(tmp_path):
 
 
 def test_one_bad_row_never_ends_the_import(tmp_path):
-    bad = ["{not json", "[]", '"text"', "", '{"venue": "ACL"}', '{"figure_id": "nonsense"}', "[" * 100_000]
+    bad = ["{not json", "[]", "null", "", '{"venue": "ACL"}', '{"figure_id": "nonsense"}', "[" * 100_000]
     report, rows, problems = imported(tmp_path, [*bad, row(1), row(1, caption="Again."), row(2)])
     assert [figure.fig_index for figure, _ in rows] == [1, 2]
     assert report.problems == {
@@ -122,6 +122,34 @@ def test_one_bad_row_never_ends_the_import(tmp_path):
     }
     assert rows[0][0].caption.startswith("Figure 1")
     assert any("line 9" in message and "comes again" in message for _, message in problems)
+
+
+def test_an_editor_s_byte_order_mark_line_ends_and_torn_last_line(tmp_path):
+    folder = write_release(tmp_path / "release", [row(1), "", row(2)])
+    text = (folder / "figures.jsonl").read_bytes().replace(b"\n", b"\r\n")
+    (folder / "figures.jsonl").write_bytes(b"\xef\xbb\xbf" + text + json.dumps(row(3)).encode()[:200])
+    report, _, problems = again(tmp_path)
+    assert report.figures == 2 and codes(problems) == ["row-unreadable"]
+    assert "line 4: not JSON" in problems[0][1]
+
+
+def test_a_quote_that_is_never_closed_swallows_nothing_in_silence(tmp_path):
+    (tmp_path / "release").mkdir()
+    lines = ["figure_id,title,human_visual_clarity", "p__fig0001,A,8", 'p__fig0002,"B,8', "p__fig0003,C,8"]
+    (tmp_path / "release" / "human_means.csv").write_text("\n".join(lines))
+    report, rows, problems = again(tmp_path)
+    assert [figure.figure_id for figure, _ in rows] == ["p__fig0001"] and report.problems["row-unreadable"] == 1
+    assert "human_means.csv, lines 3 to 4: broken CSV" in dict(problems)["row-unreadable"]
+
+
+@pytest.mark.parametrize(
+    ("header", "told"), [("figure_id,title,title", "repeated columns title"), ('figure_id,"a"b', "broken CSV")]
+)
+def test_a_header_that_says_nothing_sure(tmp_path, header, told):
+    folder = write_release(tmp_path / "release", [row(1)])
+    (folder / "human_means.csv").write_text(f"{header}\n0001_2020.acl-main.1__fig0001,A,B\n")
+    report, _, problems = again(tmp_path)
+    assert report.figures == 1 and told in dict(problems)["file-unreadable"]
 
 
 def test_bytes_that_are_no_text(tmp_path):
@@ -277,6 +305,32 @@ def test_images_of_all_kinds(tmp_path):
     assert found[2][0].image_sha256 is None and found[2][0].width == 160
     told = codes(problems)
     assert told.count("image-unreadable") == 1 and told.count("image-missing") == 1
+
+
+def test_images_that_cannot_be_read_are_told_alike_each_time(tmp_path, monkeypatch):
+    """By any path to the folder, and with no address in memory in the text."""
+    rows = [row(index) for index in range(1, 4)]
+    folder = write_release(tmp_path / "release", rows)
+    names = [folder / "images" / f"{item['figure_id']}.png" for item in rows]
+    names[0].write_bytes(b"no image")
+    names[1].write_bytes(picture(2)[:-200])
+    monkeypatch.setattr("scifigqual_bench.dataset.release.MAX_IMAGE_BYTES", len(picture(2)) - 1)
+    monkeypatch.chdir(tmp_path)
+    import_release(Path("release"), Path("one"))
+    import_release(folder, Path("two"))
+    told = [(tmp_path / out / "problems.jsonl").read_bytes() for out in ("one", "two")]
+    assert told[0] == told[1] and told[0].count(b"image-unreadable") == 3
+    assert b"of no known format" in told[0] and b"larger than" in told[0] and b" at 0x" not in told[0]
+
+
+def test_an_image_that_comes_twice_and_ids_that_look_alike_are_told(tmp_path):
+    first = row(1)
+    rows = [first, row(2, image=first["image"]), row(3, paper="2020.ACL-main.1", title="Another title of a paper")]
+    report, found, problems = imported(tmp_path, rows)
+    assert found[0][1] == found[1][1]
+    assert dict(problems)["image-repeated"].endswith("fig0002: the image is that of 0001_2020.acl-main.1__fig0001")
+    assert "2020.acl-main.1 and 2020.ACL-main.1 differ in capitals" in dict(problems)["paper-ids-alike"]
+    assert report.papers == 2
 
 
 @pytest.mark.parametrize("name", ["../secret.png", "/etc/hostname", "link.png", "\0", "x" * 5000, "images"])
