@@ -21,7 +21,7 @@ FROZEN = "frozen"
 SCHEMA_VERSION = "1"
 
 PARTS: dict[str, set[str]] = {
-    "caption": {"caption"},
+    "caption": {"caption", "caption_raw"},
     "citations": {"citations"},
     "metadata": {
         "paper_id", "paper_id_norm", "fig_index", "number", "venue", "year", "title", "section", "topic", "subtopic",

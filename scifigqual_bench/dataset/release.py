@@ -34,6 +34,7 @@ from scifigqual_bench.dataset.writer import SplitsWriter
 from scifigqual_bench.errors import InputError
 from scifigqual_bench.files import file_sha256
 from scifigqual_bench.pdf.citations import MAX_CHARS, WEIGHTS, cut, find_mentions, kind_of
+from scifigqual_bench.private import without_emails
 from scifigqual_bench.records import (
     FIGURE_ID,
     Citation,
@@ -82,7 +83,6 @@ RATING_FIELDS = {
     "source_name", "summary", "suggestion", "annotated_at",
 }  # fmt: skip
 _PSEUDONYM = re.compile(r"[A-Za-z]{1,20}[ _-]?\d{1,5}")
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _LABEL = re.compile(r"\s*(?:Extended Data\s+|Supplementary\s+)?Fig", re.I)
 _STORED = ("PNG", "JPEG")
 """Image formats that are kept as they come; others become PNG."""
@@ -168,7 +168,7 @@ class _Log:
 
     def tell(self, code: str, message: str) -> None:
         self.counts[code] += 1
-        message = _EMAIL.sub("[e-mail address]", message).encode("utf-8", "replace").decode()
+        message = without_emails(message).encode("utf-8", "replace").decode()
         self._handle.write(Problem(code=code, message=message).model_dump_json() + "\n")
 
     def close(self) -> None:
@@ -514,7 +514,7 @@ class _Importer:
         text = cells.text(name)
         if text is None or not text.strip():
             return None
-        clean = _EMAIL.sub("[e-mail address]", text)
+        clean = without_emails(text)
         if clean != text:
             cells.tell("email-removed", f"{name}: an e-mail address was taken out")
         return clean
@@ -678,7 +678,7 @@ def pseudonym(name: str) -> str:
 
 def _source_of(cells: _Cells) -> str | None:
     kind, name = cells.text("source_type"), cells.text("source_name")
-    parts = [None if kind is None else _EMAIL.sub("[e-mail address]", kind), None if name is None else pseudonym(name)]
+    parts = [None if kind is None else without_emails(kind), None if name is None else pseudonym(name)]
     return "/".join(part for part in parts if part) or None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import subprocess
@@ -14,14 +15,19 @@ from pathlib import Path
 from typing import Any
 
 from huggingface_hub import DatasetCard
+from PIL import Image
 from pydantic import ValidationError
 
+from scifigqual_bench.dataset.croissant import CROISSANT
 from scifigqual_bench.dataset.folder import DatasetError, DatasetFolder
 from scifigqual_bench.dataset.frozen import FrozenError, check_frozen
 from scifigqual_bench.dataset.schema import dataset_features
 from scifigqual_bench.dataset.tables import explain
+from scifigqual_bench.dataset.versions import read_versions
+from scifigqual_bench.errors import InputError
+from scifigqual_bench.files import file_sha256
 from scifigqual_bench.gating import open_dimensions
-from scifigqual_bench.hub.private import private_parts
+from scifigqual_bench.private import private_parts
 from scifigqual_bench.records import Figure
 
 MAX_FILE_BYTES = 50_000_000_000
@@ -79,9 +85,9 @@ def check_dataset(path: Path, *, accept: Collection[str] = (), public: bool = Fa
     """Check a dataset folder before it is published.
 
     Every row is read: it must fit the record, its image the hash that it states, its mask the evidence; frozen splits
-    must be as they were frozen; the card's numbers must be those of the files; the folder must load with
-    ``load_dataset`` in a process that knows nothing of this one. All texts are searched for local
-    paths, e-mail addresses and tokens.
+    must be as they were frozen; the card's numbers and hashes must be those of the files; the folder must load with
+    ``load_dataset`` in a process that knows nothing of this one. All texts, those inside image files too, are searched
+    for local paths, e-mail addresses and tokens.
 
     Args:
         path: The folder.
@@ -100,6 +106,7 @@ def check_dataset(path: Path, *, accept: Collection[str] = (), public: bool = Fa
         *_check_rows(folder),
         *_check_frozen(folder),
         *_check_card(folder, public),
+        *_check_hashes(folder),
         *_check_loads(folder),
     ]
     return [finding for finding in findings if finding.code not in accept or finding.code not in ACCEPTABLE]
@@ -126,7 +133,8 @@ def _check_rows(folder: DatasetFolder) -> Iterator[Finding]:
     seen: dict[str, str] = {}
     for split in folder.splits:
         for number, row in enumerate(folder.rows([split])):
-            image = (row.pop("image") or {}).get("bytes")
+            stored = row.pop("image") or {}
+            image = stored.get("bytes")
             where = f"split {split}, row {number} ({row.get('figure_id')})"
             try:
                 figure = Figure.model_validate(row)
@@ -140,8 +148,10 @@ def _check_rows(folder: DatasetFolder) -> Iterator[Finding]:
             evidence = open_dimensions(has_caption=bool(figure.caption), has_context=bool(figure.citations))
             if figure.gold is None and tuple(figure.open_dimensions) != evidence:
                 yield Finding("mask", f"{where}: the mask is not what the evidence opens; build again")
-            for text in _texts(row):
+            for text in _texts([row, stored.get("path")]):
                 yield from _private(text, where)
+            for text in _image_texts(image or b""):
+                yield from _private(text, f"{where}, inside the image file")
 
 
 def _check_image(figure: Figure, image: bytes | None, where: str) -> Iterator[Finding]:
@@ -173,6 +183,18 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(inner)
 
 
+def _image_texts(image: bytes) -> Iterator[str]:
+    """What an image file says beside its pixels: text chunks, comments, EXIF and XMP."""
+    try:
+        with Image.open(io.BytesIO(image)) as opened:
+            found = {name: value for name, value in opened.info.items() if name != "icc_profile"}
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return
+    for value in found.values():
+        if isinstance(value, str | bytes):
+            yield value if isinstance(value, str) else value.decode("latin-1")
+
+
 def _private(text: str, where: str) -> Iterator[Finding]:
     remedies = {
         "e-mail": "take it out, or pass --accept e-mail where it belongs to a published text",
@@ -193,6 +215,29 @@ def _check_card(folder: DatasetFolder, public: bool) -> Iterator[Finding]:
     if public and not card.get("license"):
         message = "README.md states no license; add one to its YAML, or pass --accept no-licence"
         yield Finding("no-licence", message)
+
+
+def _check_hashes(folder: DatasetFolder) -> Iterator[Finding]:
+    """What the folder says of its files and rows, held against them."""
+    stated = {name: folder.path / name for name in ("README.md", CROISSANT)}
+    texts = {
+        name: path.read_text(encoding="utf-8", errors="replace") for name, path in stated.items() if path.is_file()
+    }
+    for shard in (shard for shards in folder.files.values() for shard in shards):
+        digest = file_sha256(shard)
+        silent = [name for name, text in texts.items() if digest not in text]
+        if silent:
+            yield Finding(
+                "checksum", f"{' and '.join(silent)}: not the SHA-256 that data/{shard.name} has; build again"
+            )
+    try:
+        versions = read_versions(folder.path)
+        if versions and versions[-1].fingerprint != folder.fingerprint():
+            yield Finding("checksum", "versions.json: the last version's fingerprint is of other rows; build again")
+    except ValidationError:
+        pass  # told row by row
+    except InputError as error:
+        yield from (Finding("checksum", problem) for problem in error.problems)
 
 
 _LOAD = """

@@ -69,6 +69,7 @@ def test_an_untouched_split_passes(frozen):
     ("edit", "said"),
     [
         (lambda r: r[0].update(caption="Another."), ["__fig0001: caption changed"]),
+        (lambda r: r[0].update(caption_raw="**Another**."), ["__fig0001: caption changed"]),
         (lambda r: r[1]["citations"][0].update(text="Another."), ["__fig0002: citations changed"]),
         (lambda r: r[1].update(title="Another", venue="ICML"), ["__fig0002: metadata changed"]),
         (lambda r: r[0]["gold"].update(visual_clarity=9.0), ["__fig0001: gold changed"]),

@@ -1,11 +1,15 @@
 """What keeps a folder from being published."""
 
+import hashlib
+import io
 import json
 import shutil
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 from scifigqual_bench.dataset.folder import DatasetFolder
 from scifigqual_bench.dataset.frozen import Freezer, write_frozen
@@ -21,8 +25,9 @@ def folder(sample_dataset, tmp_path):
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Without the process that loads the folder, for tests of the other checks."""
+    """Without the process that loads the folder and the hashes of files, for tests of the other checks."""
     monkeypatch.setattr(checks, "_check_loads", lambda folder: iter(()))
+    monkeypatch.setattr(checks, "_check_hashes", lambda folder: iter(()))
 
 
 def codes(findings):
@@ -69,6 +74,45 @@ def test_all_private_texts_are_found_with_their_rows(folder, quick):
     assert messages[1].startswith("split rated, row 1 (") and "'/home/ann/project'" in messages[1]
     assert messages[2].startswith("split rated, row 2 (") and "--accept e-mail" in messages[2]
     assert codes(check_dataset(folder, accept=["e-mail", "local-path", "token"])) == ["token"]  # never acceptable
+
+
+def test_private_texts_inside_image_files(folder, quick):
+    def with_text(row, kind, **options):
+        buffer = io.BytesIO()
+        Image.open(io.BytesIO(row["image"]["bytes"])).convert("RGB").save(buffer, kind, **options)
+        data = buffer.getvalue()
+        row |= {"image": {"bytes": data, "path": None}, "image_sha256": hashlib.sha256(data).hexdigest()}
+
+    def change(index, row):
+        if index == 0:
+            chunks = PngInfo()
+            chunks.add_text("Source", "/home/ann/plot.py")
+            with_text(row, "PNG", pnginfo=chunks)
+        if index == 1:
+            exif = Image.Exif()
+            exif[0x9286] = exif[0x010E] = "by ann@example.org"  # user comment, description
+            with_text(row, "JPEG", exif=exif)
+        if index == 2:
+            row["image"]["path"] = "/tmp/run/fig.png"
+        return row
+
+    change_rows(folder, change)
+    found = [(finding.code, finding.message) for finding in check_dataset(folder)]
+    assert sorted({code for code, _ in found}) == ["e-mail", "local-path"]
+    assert all("inside the image file" in message for _, message in found if "row 2" not in message)
+    assert {message.split(" (")[0] for _, message in found} == {f"split rated, row {index}" for index in range(3)}
+
+
+def test_files_and_rows_that_are_not_what_the_folder_says(folder, monkeypatch):
+    monkeypatch.setattr(checks, "_check_loads", lambda folder: iter(()))
+    change_rows(folder, lambda index, row: row | {"page": 99} if index == 0 else row)
+    name = next(folder.glob("data/rated-*")).name
+    assert [finding.message for finding in check_dataset(folder)] == [
+        f"README.md and croissant.json: not the SHA-256 that data/{name} has; build again",
+        "versions.json: the last version's fingerprint is of other rows; build again",
+    ]
+    (folder / "versions.json").write_text("[1]")
+    assert "no list of versions" in check_dataset(folder)[-1].message
 
 
 def test_an_image_that_is_not_the_rows_own(folder, quick):

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scifigqual_bench.hub.private import private_parts
+from scifigqual_bench.private import private_parts, without_emails
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,11 @@ from scifigqual_bench.hub.private import private_parts
         ("AKIA" + "A" * 16, ["token"]),
         ("-----BEGIN RSA PRIVATE KEY-----", ["token"]),
         ("Authorization: Bearer " + "x" * 30, ["token"]),
+        ("JANE@LAB.EXAMPLE.ORG", ["e-mail"]),
+        ("log:/home/ann/x, ~/runs/7/x.png, C:/Users/ann/x", ["local-path"] * 3),
+        ("glpat-" + "a" * 20, ["token"]),
+        ("eyJ" + "a" * 30 + ".eyJ" + "b" * 30 + "." + "c" * 40, ["token"]),
+        ("https://ann:secret@example.org/x", ["e-mail", "token"]),
     ],
 )
 def test_what_is_private(text, kinds):
@@ -33,6 +38,8 @@ def test_what_is_private(text, kinds):
         "the train/home/tmp split, and/or /tmp",
         "hf_hub_download, sk-learn, risk-averse",
         "Figure 3 @ 10 epochs",
+        "P@10.AUC and mAP@0.5:0.95, approx. ~/2 or 3/4",
+        "https://example.org:8080/a@b",
     ],
 )
 def test_what_is_not(text):
@@ -52,8 +59,13 @@ def test_any_text_can_be_searched(text):
 
 def test_long_texts_without_a_match_take_linear_time():
     """Patterns that try again from every character would need minutes for this."""
-    for piece in ("a.", "a@", "/home", "a-", "}@", "sk-"):
+    for piece in ("a.", "a@", "/home", "a-", "}@", "sk-", "eyJ-", "~/a", "http://a:"):
         assert list(private_parts(piece * 50_000)) is not None
+
+
+def test_addresses_go_and_measures_stay():
+    text = "mAP@0.5 is low, ask Ann.Lee@LAB.EDU or ann@lab.example.org"
+    assert without_emails(text) == "mAP@0.5 is low, ask [e-mail address] or [e-mail address]"
 
 
 def test_the_real_captions_hold_nothing_private(shared):
