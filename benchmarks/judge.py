@@ -28,7 +28,7 @@ import openai
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from scifigqual_bench.judges.backends.openai import OpenAIBackend  # noqa: E402
+from scifigqual_bench.judges.backends.openai import OpenAIBackend, OpenAIOptions  # noqa: E402
 from scifigqual_bench.judges.payload import JudgeItem  # noqa: E402
 from scifigqual_bench.judges.protocols import PROTOCOLS, ProtocolName  # noqa: E402
 from scifigqual_bench.judges.run import DatasetInfo, run_judge  # noqa: E402
@@ -65,7 +65,7 @@ def compare(protocol: ProtocolName, items: list[JudgeItem], url: str, concurrenc
     recorder = ScriptedBackend(good_answer)
     PROTOCOLS[protocol].judge(items, recorder)
     requests = recorder.requests
-    backend = OpenAIBackend(model="m", base_url=url, api_key_env=None, concurrency=concurrency)
+    backend = OpenAIBackend(OpenAIOptions(model="m", base_url=url, api_key_env=None, concurrency=concurrency))
     bodies = [backend._body(request) for request in requests]
     sides: dict[str, Callable[[], Any]] = {
         "bare client": lambda: bare(url, bodies, concurrency),

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from scifigqual_bench.errors import InputError
-from scifigqual_bench.judges.backends.local import LocalOptions
-from scifigqual_bench.judges.backends.openai import OpenAIBackend
+from scifigqual_bench.judges.backends.openai import OpenAIBackend, OpenAIOptions
 from scifigqual_bench.judges.backends.transformers import TransformersBackend, TransformersOptions
 from scifigqual_bench.judges.backends.vllm import VllmBackend, VllmOptions
 from scifigqual_bench.judges.base import Backend
 from scifigqual_bench.judges.measure import Measurements, ocr_measurements
+from scifigqual_bench.records import Record
 
 if TYPE_CHECKING:
     from scifigqual_bench.blind import BlindModel
@@ -33,7 +33,7 @@ def _blind(*, fitted: BlindModel) -> Backend:
     return BlindBackend(fitted)
 
 
-def _local(backend: Callable[[Any], Backend], options: type[LocalOptions]) -> Callable[..., Backend]:
+def _by_record(backend: Callable[[Any], Backend], options: type[Record]) -> Callable[..., Backend]:
     """Makes a backend whose options are a record, from the record's fields."""
 
     def make(**values: Any) -> Backend:
@@ -50,10 +50,10 @@ def _local(backend: Callable[[Any], Backend], options: type[LocalOptions]) -> Ca
 
 BACKENDS: dict[str, Callable[..., Backend]] = {
     "blind": _blind,
-    "openai": OpenAIBackend,
+    "openai": _by_record(OpenAIBackend, OpenAIOptions),
     "rules": _rules,
-    "transformers": _local(TransformersBackend, TransformersOptions),
-    "vllm": _local(VllmBackend, VllmOptions),
+    "transformers": _by_record(TransformersBackend, TransformersOptions),
+    "vllm": _by_record(VllmBackend, VllmOptions),
 }
 """What each name makes; the packages of a backend are imported when it is made or first asked."""
 
@@ -67,7 +67,7 @@ def make_backend(name: str, **options: Any) -> Backend:
             ``calibration``; for ``blind``, ``fitted`` (a :class:`~scifigqual_bench.blind.BlindModel`).
 
     Raises:
-        InputError: The name or an option is unknown.
+        InputError: The name or an option is unknown, or a value is none that the option takes.
 
     >>> make_backend("rules").name
     'rules'

@@ -331,24 +331,26 @@ def truncated_bars(view: View, *, share: float) -> str | None:
     if cut is None:
         return None
     foot, numbers = cut
-    return f"{view.image.standing_bars} bars stand on an axis that starts at {foot:.3g} and ends at {numbers[-1]:g}"
+    bars = f"{view.image.standing_bars} bars stand" if view.image.standing_bars else f"{view.image.lying_bars} bars lie"
+    return f"{bars} on an axis that starts at {foot:.3g} and ends at {numbers[-1]:g}"
 
 
 def foot_of_bars(view: View, share: float) -> tuple[float, Sequence[float]] | None:
     """Value at the foot of bars that are cut there, with the numbers of their axis; None for whole bars, or none.
 
-    Bars whose foot was measured have to end where their axis begins: the boxes of a box plot hang above it. Of bars
-    whose foot is unknown every left axis has to be linear and to start high.
+    Bars whose foot was measured have to end where their axis begins: the boxes of a box plot hang above it. Of standing
+    bars whose foot is unknown every left axis has to be linear and to start high.
     """
     image = view.image
-    if image is None or not image.standing_bars or not view.axis_numbers:
+    if image is None or not (image.standing_bars or image.lying_bars):
         return None
     base = image.bar_base
+    axes = view.axis_numbers if image.standing_bars else [axis.numbers for axis in image.axes if axis.side == "bottom"]
     if base is None:
-        cut = all(starts_high(numbers, share) for numbers in view.axis_numbers)
-        return (view.axis_numbers[0][0], view.axis_numbers[0]) if cut else None
-    axes = (numbers for numbers in view.axis_numbers if _steps(numbers) == "linear" and base >= share * numbers[-1] > 0)
-    return next(((base, numbers) for numbers in axes if _begins_at(numbers, base)), None)
+        cut = image.standing_bars and axes and all(starts_high(numbers, share) for numbers in axes)
+        return (axes[0][0], axes[0]) if cut else None
+    high = (numbers for numbers in axes if _steps(numbers) == "linear" and base >= share * numbers[-1] > 0)
+    return next(((base, numbers) for numbers in high if _begins_at(numbers, base)), None)
 
 
 def _begins_at(numbers: Sequence[float], value: float) -> bool:

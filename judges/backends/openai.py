@@ -14,19 +14,19 @@ import os
 import random
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import quote, urlsplit
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, NonNegativeInt, ValidationError, WrapValidator
 
 from scifigqual_bench.errors import InputError
 from scifigqual_bench.judges.backends.limits import Pace, backoff, is_transient, retry_after
 from scifigqual_bench.judges.base import FinishReason, Request, Response
 from scifigqual_bench.judges.schemas import Structured, format_for
-from scifigqual_bench.records import Usage
+from scifigqual_bench.records import Record, Usage
 
 if TYPE_CHECKING:
     from openai import APIStatusError
@@ -49,10 +49,10 @@ _ABOUT_FORM = re.compile(r"response.?format|json.?schema|json.?object|structured
 _FINISH_REASONS: dict[str, FinishReason] = {"stop": "stop", "length": "length", "content_filter": "refusal"}
 
 
-class OpenAIBackend:
-    """Answers requests through the chat completions protocol.
+class OpenAIOptions(Record):
+    """Options of the backend.
 
-    Args:
+    Attributes:
         model: Model id, as the server knows it.
         base_url: Where the server is, up to and including the version (``https://api.openai.com/v1``).
         api_key_env: Environment variable that holds the key; None for a server that wants none.
@@ -61,72 +61,78 @@ class OpenAIBackend:
         structured: How the answer's form is asked for; see :data:`~scifigqual_bench.judges.schemas.Structured`.
         temperature: None leaves it to the server; some models accept nothing else.
         max_tokens: Limit of the answer on one figure; a call about several may take as many times that.
-        max_tokens_field: Name of that limit in the request: ``max_tokens`` or ``max_completion_tokens``.
+        max_tokens_field: Name of that limit in the request.
         seed: Sent where given.
         extra_body: Fields added to every request, for what a server calls by a name of its own.
         max_images: Images that the server takes in one request; None where no limit is known.
         concurrency: Calls under way at the same time.
         requests_per_minute: Limit of the rate of calls; attempts count.
         tokens_per_minute: Limit of the rate of tokens, prompt and answer.
-        timeout: Seconds for one attempt.
+        timeout: Seconds for one attempt, from the first byte sent to the last one received.
         retries: Attempts after the first.
         backoff_base: Seconds before the first retry; doubles with each.
+    """
+
+    model: str = Field(min_length=1)
+    base_url: str = OPENAI_URL
+    api_key_env: str | None = Field(default="OPENAI_API_KEY", min_length=1)
+    text_model: str | None = Field(default=None, min_length=1)
+    revision: str | None = None
+    structured: Structured = "json_schema"
+    temperature: float | None = Field(default=0.0, ge=0)
+    max_tokens: int = Field(default=2048, ge=1)
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    seed: int | None = None
+    extra_body: dict[str, Any] = {}
+    max_images: int | None = Field(default=None, ge=1)
+    concurrency: int = Field(default=8, ge=1)
+    requests_per_minute: float | None = Field(default=None, gt=0)
+    tokens_per_minute: float | None = Field(default=None, gt=0)
+    timeout: float = Field(default=180.0, gt=0)
+    retries: int = Field(default=6, ge=0)
+    backoff_base: float = Field(default=1.0, ge=0)
+
+
+class OpenAIBackend:
+    """Answers requests through the chat completions protocol.
+
+    Args:
+        options: Of the backend.
 
     Raises:
-        InputError: The key's variable is not set, the URL carries a password, or an option has an unknown value.
+        InputError: The key's variable is not set, or the URL is none or carries a password.
         ImportError: The extra ``api`` is not installed.
     """
 
     name = "openai"
 
-    def __init__(
-        self,
-        *,
-        model: str,
-        base_url: str = OPENAI_URL,
-        api_key_env: str | None = "OPENAI_API_KEY",
-        text_model: str | None = None,
-        revision: str | None = None,
-        structured: Structured = "json_schema",
-        temperature: float | None = 0.0,
-        max_tokens: int = 2048,
-        max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens",
-        seed: int | None = None,
-        extra_body: dict[str, Any] | None = None,
-        max_images: int | None = None,
-        concurrency: int = 8,
-        requests_per_minute: float | None = None,
-        tokens_per_minute: float | None = None,
-        timeout: float = 180.0,
-        retries: int = 6,
-        backoff_base: float = 1.0,
-    ):
-        if structured not in Structured.__args__:
-            raise InputError(f"structured output {structured!r} is unknown; one of {', '.join(Structured.__args__)}")
-        self.model = model if text_model in (None, model) else f"{model} + {text_model}"
-        self.revision = revision
-        self.workers = concurrency
-        self.max_images = max_images
-        self._models = {True: model, False: text_model or model}  # by whether the call carries an image
-        self._base_url = _checked_url(base_url)
-        self._key_env = api_key_env
-        self._structured = structured
-        self._limit_name = max_tokens_field
-        named = {max_tokens_field: max_tokens, "temperature": temperature, "seed": seed}
+    def __init__(self, options: OpenAIOptions):
+        model, text_model = options.model, options.text_model or options.model
+        self.model = model if text_model == model else f"{model} + {text_model}"
+        self.revision = options.revision
+        self.workers = options.concurrency
+        self.max_images = options.max_images
+        self._options = options
+        self._models = {True: model, False: text_model}  # by whether the call carries an image
+        self._base_url = _checked_url(options.base_url)
+        named = {
+            options.max_tokens_field: options.max_tokens,
+            "temperature": options.temperature,
+            "seed": options.seed,
+        }
         self._sampling = {name: value for name, value in named.items() if value is not None}
-        self._extra_body = extra_body or {}
-        self._retries = retries
-        self._backoff_base = backoff_base
         self._jitter = random.Random()
-        self._request_pace, self._token_pace = Pace(requests_per_minute), Pace(tokens_per_minute)
+        self._request_pace = Pace(options.requests_per_minute)
+        self._token_pace = Pace(options.tokens_per_minute)
         self._held_until = 0.0
         self._answered, self._mean_tokens = 0, 0.0
         self._fatal: InputError | None = None
-        self._key = _key(api_key_env)
-        clients = -(-concurrency // CALLS_PER_CLIENT)
-        self._clients = tuple(_client(self._base_url, self._key, timeout) for _ in range(clients))
+        self._key = _key(options.api_key_env)
+        self._key_spellings = () if self._key is None else spellings(self._key)
+        clients = -(-options.concurrency // CALLS_PER_CLIENT)
+        self._clients = tuple(_client(self._base_url, self._key, options.timeout) for _ in range(clients))
         self._next_client = cycle(self._clients)
-        self._slots = asyncio.Semaphore(concurrency)
+        self._slots = asyncio.Semaphore(options.concurrency)
         self._lock = threading.Lock()
         self._closed = False
         self._loop = asyncio.new_event_loop()
@@ -135,8 +141,8 @@ class OpenAIBackend:
 
     def settings(self) -> dict[str, Any]:
         """What the answers depend on: where they come from, under which sampling; no key."""
-        sampling = {"base_url": self._base_url, "structured": self._structured, **self._sampling, **self._extra_body}
-        return {"sampling": sampling, "image": {"encoding": "as in the dataset"}}
+        sampling = {"base_url": self._base_url, "structured": self._options.structured, **self._sampling}
+        return {"sampling": sampling | self._options.extra_body, "image": {"encoding": "as in the dataset"}}
 
     def generate(self, requests: Sequence[Request]) -> list[Response]:
         """Answer each request, in order, all at the same time as far as the limits let them.
@@ -178,7 +184,7 @@ class OpenAIBackend:
         except ValueError as error:
             return Response("", "error", str(error))
         async with self._slots:
-            for attempt in range(self._retries + 1):
+            for attempt in range(self._options.retries + 1):
                 expected = self._expected_tokens(request)
                 await self._turn(expected)
                 outcome = await self._attempt(body)
@@ -190,9 +196,9 @@ class OpenAIBackend:
                     raise self._fatal
                 if outcome.wait is not None:  # the server counts all calls together, so all of them wait
                     self._held_until = max(self._held_until, self._loop.time() + outcome.wait)
-                if not outcome.transient or attempt == self._retries:
+                if not outcome.transient or attempt == self._options.retries:
                     break
-                await asyncio.sleep(backoff(attempt, self._backoff_base, self._jitter))
+                await asyncio.sleep(backoff(attempt, self._options.backoff_base, self._jitter))
         tries = f" ({attempt + 1} attempts)" if attempt else ""
         return Response("", "error", f"{outcome.reason}{tries}")
 
@@ -203,15 +209,15 @@ class OpenAIBackend:
             else {"type": "image_url", "image_url": {"url": part.data_uri}}
             for part in request.content
         ]
-        limit = {self._limit_name: self._sampling[self._limit_name] * (len(request.figures) or 1)}
+        limit = {self._options.max_tokens_field: self._options.max_tokens * (len(request.figures) or 1)}
         body = {
             "model": self._models[bool(request.images)],
             "messages": [{"role": "system", "content": request.system}, {"role": "user", "content": content}],
             **self._sampling,
             **limit,
-            **self._extra_body,
+            **self._options.extra_body,
         }
-        form = format_for(request, self._structured)
+        form = format_for(request, self._options.structured)
         return body if form is None else {**body, "response_format": form}
 
     def _expected_tokens(self, request: Request) -> float:
@@ -240,11 +246,13 @@ class OpenAIBackend:
         from openai import APIConnectionError, APIStatusError, APITimeoutError, OpenAIError
 
         try:
-            # As plain bytes: the client's typed method takes as long over the schema as over the whole call.
-            content = await next(self._next_client).post("/chat/completions", body=body, cast_to=bytes)
+            # The client's own limit starts anew with each byte.
+            async with asyncio.timeout(self._options.timeout):
+                # As plain bytes: the client's typed method takes as long over the schema as over the whole call.
+                content = await next(self._next_client).post("/chat/completions", body=body, cast_to=bytes)
         except APIStatusError as error:
             return self._status_failure(error)
-        except APITimeoutError:
+        except (TimeoutError, APITimeoutError):
             return _Failure("no answer in time", transient=True)
         except APIConnectionError as error:
             cause = error.__cause__ or error
@@ -277,9 +285,9 @@ class OpenAIBackend:
         elif reason == "refusal":
             error = "the content filter cut the answer"
         elif reason == "error":
-            error = f"unexpected finish reason {choice.finish_reason!r}"
+            error = self._told(f"unexpected finish reason {choice.finish_reason!r}")
         return Response(
-            self._told(choice.message.content or "", limit=None),
+            self._told(choice.message.text, limit=None),
             reason,
             error,
             Usage(prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens),
@@ -288,9 +296,14 @@ class OpenAIBackend:
 
     def _status_failure(self, error: APIStatusError) -> _Failure:
         status = error.status_code
+        key_env = self._options.api_key_env
+        variable = f"environment variable {key_env}" if key_env else "a key by --api-key-env"
         detail = f"HTTP {status}: {self._told(_message(error))}"
         where = f"{detail} (server {self._base_url}, model {self.model})"
-        variable = f"environment variable {self._key_env}" if self._key_env else "a key by --api-key-env"
+        if 300 <= status < 400:  # not followed: whoever chose this server did not choose the other
+            place = self._told(error.response.headers.get("location", "nowhere"))
+            text = f"it redirects to {place}; where that is the right server, give its --base-url"
+            return _Failure(f"HTTP {status} (server {self._base_url}): {text}", fatal=True)
         if status in (401, 403):
             return _Failure(f"{where}; set {variable} to a key that may use this model", fatal=True)
         if status == 404:
@@ -300,7 +313,7 @@ class OpenAIBackend:
             text = f"the account behind {variable} has no credit left; the run can be resumed"
             return _Failure(f"{where}; {text}", fatal=True)
         if not is_transient(status):
-            refused = status in (400, 422) and self._structured != "none" and _ABOUT_FORM.search(detail)
+            refused = status in (400, 422) and self._options.structured != "none" and _ABOUT_FORM.search(detail)
             return _Failure(f"{detail}; {self._other_forms()}" if refused else detail)
         wait = retry_after(error.response.headers)
         if wait is not None and wait > LONGEST_WAIT:
@@ -309,12 +322,15 @@ class OpenAIBackend:
 
     def _other_forms(self) -> str:
         """What to try where a server does not take the form in which answers are asked for."""
-        others = ", ".join(form for form in Structured.__args__ if form != self._structured)
-        return f"where the server does not take --structured {self._structured}, another may do ({others})"
+        asked = self._options.structured
+        others = ", ".join(form for form in Structured.__args__ if form != asked)
+        return f"where the server does not take --structured {asked}, another may do ({others})"
 
     def _told(self, text: str, limit: int | None = MAX_MESSAGE) -> str:
         """What a server said, without the key and not at any length."""
-        return (text.replace(self._key, "[key]") if self._key else text)[:limit]
+        for spelling in self._key_spellings:
+            text = text.replace(spelling, "[key]")
+        return text[:limit]
 
 
 @dataclass(frozen=True)
@@ -334,9 +350,33 @@ class _Failure:
     fatal: bool = False
 
 
+def _or_none(value: Any, validate: Callable[[Any], Any]) -> Any:
+    """What is told beside an answer counts as untold where it is odd: the answer stands, and is paid for."""
+    try:
+        return validate(value)
+    except ValidationError:
+        return None
+
+
+Told = WrapValidator(_or_none)
+Count = Annotated[NonNegativeInt | None, Told]
+
+
+class _Part(BaseModel):
+    type: str
+    text: str | None = None
+
+
 class _Message(BaseModel):
-    content: str | None = None
+    content: str | list[_Part] | None = None
     refusal: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The answer; some servers send it in parts, with the model's thinking as one of another type."""
+        if isinstance(self.content, list):
+            return "".join(part.text or "" for part in self.content if part.type == "text")
+        return self.content or ""
 
 
 class _Choice(BaseModel):
@@ -345,16 +385,16 @@ class _Choice(BaseModel):
 
 
 class _Usage(BaseModel):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    prompt_tokens: Count = None
+    completion_tokens: Count = None
 
 
 class _Reply(BaseModel):
     """What is read of a chat completion; servers add fields of their own."""
 
     choices: list[_Choice] | None = None
-    usage: _Usage | None = None
-    model: str | None = None
+    usage: Annotated[_Usage | None, Told] = None
+    model: Annotated[str | None, Told] = None
     error: Any = None
 
 
@@ -379,13 +419,29 @@ def _key(variable: str | None) -> str | None:
     return key
 
 
+def spellings(key: str) -> tuple[str, ...]:
+    r"""How a server may write a key in what it says: as it is, or as JSON, Python and URLs do; the longest first.
+
+    >>> spellings('a"b')
+    ('a%22b', 'a\\"b', 'a"b')
+    """
+    ways = {key, json.dumps(key)[1:-1], repr(key)[1:-1], quote(key, safe="")}
+    return tuple(sorted(ways, key=lambda way: (-len(way), way)))
+
+
 def _client(base_url: str, key: str | None, timeout: float) -> Any:
     try:
-        from openai import AsyncOpenAI
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
     except ImportError:
         raise ImportError("the openai backend needs the extra api: pip install 'scifigqual-bench[api]'") from None
     # Retries are made here and not by the client, which ignores a Retry-After of over a minute.
-    return AsyncOpenAI(base_url=base_url, api_key=key or NO_KEY, timeout=timeout, max_retries=0)
+    return AsyncOpenAI(
+        base_url=base_url,
+        api_key=key or NO_KEY,
+        timeout=timeout,
+        max_retries=0,
+        http_client=DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False),
+    )
 
 
 def _message(error: APIStatusError) -> str:

@@ -57,7 +57,7 @@ def _call(request: Request, response: Response) -> Call:
         prompt_sha256=hashlib.sha256(request.text.encode("utf-8", "replace")).hexdigest(),
         image_sha256=None if image is None else image.sha256,
         cached=response.cached,
-        served_model=response.served_model,
+        served_model=None if response.served_model is None else storable(response.served_model),
     )
     return Call(request, record, parsed)
 

@@ -21,24 +21,31 @@ PROMPT_TOKENS, COMPLETION_TOKENS = 900, 100
 
 @dataclass(frozen=True)
 class Reply:
-    """What the server does with a request: answer after a while, cut the connection half-way, or never answer."""
+    """What the server does with a request: answer after a while, cut the connection half-way, or never answer.
+
+    With ``drip``, the body goes out a byte at a time, so many seconds apart.
+    """
 
     body: Any = b""
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
+    reason: str = "x"
     latency: float = 0.0
+    drip: float = 0.0
     cut: bool = False
     hang: bool = False
 
 
-def completion(content: Any, *, finish_reason: Any = "stop", usage: bool = True, **message: Any) -> Reply:
+def completion(
+    content: Any, *, finish_reason: Any = "stop", usage: bool = True, model: Any = "m-0324", **message: Any
+) -> Reply:
     """A chat completion with one choice."""
     counts = {"prompt_tokens": PROMPT_TOKENS, "completion_tokens": COMPLETION_TOKENS}
     choice = {"index": 0, "message": {"role": "assistant", "content": content, **message}}
     body = {
         "id": "x",
         "object": "chat.completion",
-        "model": "m-0324",
+        "model": model,
         "choices": [{**choice, "finish_reason": finish_reason}],
     }
     return Reply({**body, "usage": counts} if usage else body)
@@ -144,9 +151,13 @@ class ChatServer:
         body = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
         fields = {"content-type": "application/json", "content-length": str(len(body)), **reply.headers}
         head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-        writer.write(
-            f"HTTP/1.1 {reply.status} x\r\n{head}\r\n".encode() + (body[: len(body) // 2] if reply.cut else body)
-        )
+        writer.write(f"HTTP/1.1 {reply.status} {reply.reason}\r\n{head}\r\n".encode())
+        if reply.drip:
+            for byte in body:
+                writer.write(bytes([byte]))
+                await asyncio.sleep(reply.drip)
+        else:
+            writer.write(body[: len(body) // 2] if reply.cut else body)
         await writer.drain()
         return not reply.cut
 

@@ -18,7 +18,7 @@ import pytest
 
 from scifigqual_bench.audit.predictions import read_predictions
 from scifigqual_bench.errors import InputError
-from scifigqual_bench.judges.backends.openai import OpenAIBackend
+from scifigqual_bench.judges.backends import make_backend
 from scifigqual_bench.judges.cache import CachedBackend, with_cache
 from scifigqual_bench.judges.costs import Budget, Price
 from scifigqual_bench.judges.run import PREDICTIONS, RETRIED, DatasetInfo, read_manifest, run_judge
@@ -46,8 +46,8 @@ def info(count: int) -> DatasetInfo:
 
 
 def run(out: Path, server: ChatServer, count: int = 12, *, cache: Path | None = None, **changes: Any) -> RunManifest:
-    backend = OpenAIBackend(
-        model="m", base_url=server.url, api_key_env=None, retries=2, backoff_base=0.001, concurrency=4
+    backend = make_backend(
+        "openai", model="m", base_url=server.url, api_key_env=None, retries=2, backoff_base=0.001, concurrency=4
     )
     settings: dict[str, Any] = {"items": (item(n) for n in range(1, count + 1)), "protocol": "direct"}
     try:
@@ -76,14 +76,14 @@ def ids(numbers: Iterator[int] | range) -> list[str]:
 SCRIPT = """
     import sys
     from pathlib import Path
-    from scifigqual_bench.judges.backends.openai import OpenAIBackend
+    from scifigqual_bench.judges.backends import make_backend
     from scifigqual_bench.judges.costs import Price
     from scifigqual_bench.judges.run import DatasetInfo, run_judge
     from tests.judges.scripted import item
 
     out, url, retry = Path(sys.argv[1]), sys.argv[2], sys.argv[3] == "retry"
-    backend = OpenAIBackend(
-        model="m", base_url=url, api_key_env=None, retries=3, backoff_base=0.001, concurrency=16, timeout=60
+    backend = make_backend(
+        "openai", model="m", base_url=url, api_key_env=None, retries=3, backoff_base=0.001, concurrency=16, timeout=60
     )
     run_judge(
         (item(n) for n in range(1, 1201)), "direct", backend, out, DatasetInfo("example", "f" * 64, ("rated",), 1200),

@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from itertools import chain, repeat
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -19,7 +20,7 @@ from scifigqual_bench.judges.base import ConcurrentBackend
 from scifigqual_bench.judges.payload import JudgeItem, build_request
 from scifigqual_bench.judges.protocols import PROTOCOLS
 from scifigqual_bench.judges.schemas import response_format
-from scifigqual_bench.records import Prediction
+from scifigqual_bench.records import Prediction, Usage
 from scifigqual_bench.rubric import COLUMNS, DIMENSION_KEYS
 from tests.judges.chat_server import (
     COMPLETION_TOKENS,
@@ -50,7 +51,7 @@ def backend(monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
 
     def make(server: ChatServer, **options: Any) -> OpenAIBackend:
         defaults: dict[str, Any] = {"model": "m", "base_url": server.url, "api_key_env": VARIABLE, "retries": 2}
-        made.append(OpenAIBackend(**(defaults | {"backoff_base": 0.001, "timeout": 20.0} | options)))
+        made.append(make_backend("openai", **(defaults | {"backoff_base": 0.001, "timeout": 20.0} | options)))
         return made[-1]
 
     yield make
@@ -81,6 +82,11 @@ GOOD = json.dumps({key: dimension(8) for key in DIMENSION_KEYS})
 ANSWERS: dict[str, tuple[Reply, str]] = {
     "good": (completion(GOOD), "ok"),
     "good, without usage": (completion(GOOD, usage=False), "ok"),
+    "content in parts": (completion([{"type": "text", "text": GOOD[:9]}, {"type": "text", "text": GOOD[9:]}]), "ok"),
+    "thinking apart": (completion([{"type": "thinking", "thinking": []}, {"type": "text", "text": GOOD}]), "ok"),
+    "half a surrogate pair": (completion("\ud83d", model="m\ud83d"), "parse_error"),
+    "half a pair as the model's name": (completion(GOOD, model="m\ud83d"), "ok"),
+    "a number as the model's name": (completion(GOOD, model=7), "ok"),
     "fenced JSON": (completion(f"```json\n{GOOD}\n```"), "ok"),
     "truncated JSON, as the server says": (completion(GOOD[:90], finish_reason="length"), "truncated"),
     "whole JSON, cut by the limit": (completion(GOOD, finish_reason="length"), "truncated"),
@@ -138,8 +144,25 @@ def test_every_answer_ends_in_its_status_and_only_a_valid_one_in_numbers(name: s
     Prediction.model_validate_json(prediction.model_dump_json())
 
 
+def test_a_server_that_never_ends_its_reply_is_given_up(backend: Make) -> None:
+    prediction, server = judged(backend, lambda _: Reply(b" " * 999, drip=0.02), timeout=1.0, retries=1)
+    assert (prediction.status, len(server.requests)) == ("api_error", 2)
+    assert prediction.status_reason == "direct call: no answer in time (2 attempts)"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed(status: int, backend: Make) -> None:
+    with (
+        ChatServer() as other,
+        ChatServer(lambda _: Reply(b"", status, {"location": other.url})) as server,
+        pytest.raises(InputError, match=f"HTTP {status}.*redirects to {other.url}; .*--base-url"),
+    ):
+        PROTOCOLS["direct"].judge([item()], backend(server))
+    assert (len(server.requests), other.requests) == (1, [])
+
+
 def test_a_server_that_hangs_is_given_up(backend: Make) -> None:
-    prediction, server = judged(backend, lambda _: Reply(hang=True), timeout=0.1, retries=1)
+    prediction, server = judged(backend, lambda _: Reply(hang=True), timeout=1.0, retries=1)
     assert (prediction.status, len(server.requests)) == ("api_error", 2)
     assert prediction.status_reason == "direct call: no answer in time (2 attempts)"
 
@@ -274,6 +297,28 @@ def test_the_key_is_sent_and_is_found_nowhere_else(backend: Make, caplog: pytest
     assert not [text for text in shown if KEY in text]
 
 
+def test_a_key_is_cut_out_however_it_is_written(backend: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "sk-\"very\\secret'/0123456789"
+    monkeypatch.setenv(VARIABLE, key)
+    spoken = answer_to_direct()
+    spoken["visual_clarity"] = {**dimension(8), "reason": f"the key is {key}"}
+    replies = {
+        "an answer": completion(json.dumps(spoken)),
+        "a finish reason": completion(GOOD, finish_reason=f"no {key}"),
+        "a refusal": completion(None, refusal=key),
+        "the model's name": completion(GOOD, model=key),
+        "an error with status 200": Reply({"error": {"message": f"bad key {key}"}}),
+        "an error in a form of its own": Reply({"detail": [key]}, 400),
+        "an error's status line": Reply(b"", 400, reason=key),
+        "no HTTP": Reply(b"", reason=f"x\r\n{key} is no header"),
+        "a URL": failure(400, f"see http://host/?key={quote(key, safe='')}"),
+    }
+    for name, reply in replies.items():
+        prediction, _ = judged(backend, lambda _, reply=reply: reply, retries=0)
+        assert "[key]" in prediction.model_dump_json(), name
+        assert "secret" not in prediction.model_dump_json(), name
+
+
 def answer_to_direct() -> dict[str, Any]:
     return {key: dimension(8) for key in DIMENSION_KEYS}
 
@@ -288,20 +333,20 @@ def test_a_server_without_a_key(backend: Make) -> None:
 def test_a_key_that_no_header_can_carry_is_told_without_repeating_it(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, key)
     with pytest.raises(InputError, match=f"environment variable {VARIABLE} holds characters") as error:
-        OpenAIBackend(model="m", api_key_env=VARIABLE)
+        make_backend("openai", model="m", api_key_env=VARIABLE)
     assert "cret" not in str(error.value)
 
 
 def test_a_missing_key_is_an_error_before_any_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     with pytest.raises(InputError, match=f"environment variable {VARIABLE} is not set"):
-        OpenAIBackend(model="m", api_key_env=VARIABLE)
+        make_backend("openai", model="m", api_key_env=VARIABLE)
 
 
 @pytest.mark.parametrize("url", ["http://user:hush@host/v1", "http://host/v1?key=hush", "ftp://host", "host/v1"])
 def test_a_url_that_is_none_or_carries_a_secret_is_refused_without_repeating_it(url: str) -> None:
     with pytest.raises(InputError) as error:
-        OpenAIBackend(model="m", base_url=url, api_key_env=None)
+        make_backend("openai", model="m", base_url=url, api_key_env=None)
     assert "hush" not in str(error.value)
 
 
@@ -355,6 +400,13 @@ def test_tokens_are_kept_and_an_unknown_number_stays_unknown(backend: Make) -> N
     assert prediction.calls[0].usage.prompt_tokens is None
 
 
+@pytest.mark.parametrize("usage", [[], "many", {"prompt_tokens": "many", "completion_tokens": -7}])
+def test_an_odd_number_of_tokens_is_unknown_and_the_answer_stands(usage: Any, backend: Make) -> None:
+    prediction, server = judged(backend, lambda _: Reply({**completion(GOOD).body, "usage": usage}))
+    assert (prediction.status, len(server.requests)) == ("ok", 1)
+    assert prediction.calls[0].usage == Usage()
+
+
 def test_calls_run_together_up_to_the_limit_and_answers_keep_their_order(backend: Make) -> None:
     with ChatServer(lambda request: Reply(good(request).body, latency=0.05)) as server:
         one = backend(server, concurrency=4)
@@ -392,6 +444,32 @@ def test_a_closed_backend_answers_nothing(backend: Make) -> None:
             one.generate([build_request("direct", item())])
 
 
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"retries": -1},
+        {"retries": "two"},
+        {"timeout": 0.0},
+        {"timeout": float("nan")},
+        {"concurrency": 0},
+        {"temperature": float("inf")},
+        {"temperature": -1.0},
+        {"requests_per_minute": 0.0},
+        {"tokens_per_minute": -1.0},
+        {"max_tokens": 0},
+        {"max_tokens_field": "tokens"},
+        {"extra_body": 5},
+        {"backoff_base": -1.0},
+        {"model": ""},
+        {"api_key_env": ""},
+    ],
+)
+def test_a_value_that_an_option_does_not_take_is_told(option: dict[str, Any]) -> None:
+    (name,) = option
+    with pytest.raises(InputError, match=f"^option {name}: "):
+        make_backend("openai", **({"model": "m", "api_key_env": None} | option))
+
+
 def test_made_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, KEY)
     one = make_backend("openai", model="m", api_key_env=VARIABLE)
@@ -399,5 +477,5 @@ def test_made_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     one.close()
     with pytest.raises(InputError, match="no option colour"):
         make_backend("openai", colour="red")
-    with pytest.raises(InputError, match="structured output 'xml' is unknown"):
+    with pytest.raises(InputError, match="option structured: Input should be 'json_schema'"):
         make_backend("openai", model="m", structured="xml", api_key_env=None)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from scifigqual_bench.audit.predictions import read_predictions
 from scifigqual_bench.errors import InputError
+from scifigqual_bench.judges.backends import make_backend
 from scifigqual_bench.judges.base import Request, Response
 from scifigqual_bench.judges.cache import with_cache
 from scifigqual_bench.judges.controls import under_control
@@ -231,7 +232,7 @@ def run(out: Path, items: list[JudgeItem], backend: Any, **changes: Any) -> RunM
 
 
 def test_a_run_counts_every_call_once_failed_ones_included(tmp_path: Path) -> None:
-    openai = pytest.importorskip("scifigqual_bench.judges.backends.openai", reason="needs the extra api")
+    pytest.importorskip("openai", reason="needs the extra api")
 
     def script(request: dict[str, Any]) -> Any:
         several = len([part for part in request["messages"][1]["content"] if part["type"] == "image_url"]) > 1
@@ -239,7 +240,7 @@ def test_a_run_counts_every_call_once_failed_ones_included(tmp_path: Path) -> No
 
     items = [*paper(6, "a"), *paper(1, "b")]
     with ChatServer(script) as server:
-        backend = openai.OpenAIBackend(model="m", base_url=server.url, api_key_env=None, concurrency=2)
+        backend = make_backend("openai", model="m", base_url=server.url, api_key_env=None, concurrency=2)
         manifest = run(tmp_path, items, backend)
         backend.close()
         assert len(server.requests) == 6  # two calls about three, one of which fails; three and one alone
@@ -254,14 +255,14 @@ def test_a_run_counts_every_call_once_failed_ones_included(tmp_path: Path) -> No
 
 
 def test_a_server_that_takes_no_second_image_gets_the_figures_alone(tmp_path: Path) -> None:
-    openai = pytest.importorskip("scifigqual_bench.judges.backends.openai", reason="needs the extra api")
+    pytest.importorskip("openai", reason="needs the extra api")
 
     def script(request: dict[str, Any]) -> Any:
         images = [part for part in request["messages"][1]["content"] if part["type"] == "image_url"]
         return failure(400, "at most 1 image") if len(images) > 1 else good(request)
 
     with ChatServer(script) as server:
-        backend = openai.OpenAIBackend(model="m", base_url=server.url, api_key_env=None)
+        backend = make_backend("openai", model="m", base_url=server.url, api_key_env=None)
         assert run(tmp_path, paper(3), backend).status_counts == {"ok": 3}
         backend.close()
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from pathlib import Path
 
 import pytest
 
 from scifigqual_bench.errors import InputError
-from scifigqual_bench.judges.backends.openai import OpenAIBackend
+from scifigqual_bench.judges.backends.openai import OpenAIBackend, OpenAIOptions
 from scifigqual_bench.judges.run_matrix import matrix, run_by_id
 
 IDS = [*(f"D{n}" for n in range(1, 12)), *(f"S{n}" for n in range(1, 10)), *(f"F{n}" for n in range(1, 10))]
@@ -34,8 +33,8 @@ def test_the_models_are_those_of_the_specification(shared: Path) -> None:
 @pytest.mark.parametrize("run_id", IDS)
 def test_every_run_makes_a_backend(run_id: str) -> None:
     options = run_by_id(run_id).options
-    assert set(options) <= set(inspect.signature(OpenAIBackend).parameters)
-    OpenAIBackend(**(options | {"api_key_env": None})).close()
+    assert set(options) <= set(OpenAIOptions.model_fields)
+    OpenAIBackend(OpenAIOptions(**(options | {"api_key_env": None}))).close()
     assert options["base_url"].startswith("https://") or options["api_key_env"] is None
 
 
