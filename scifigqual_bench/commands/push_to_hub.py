@@ -61,10 +61,13 @@ def _repo_id(text: str) -> str:
 
 def _push(args: argparse.Namespace) -> int:
     from scifigqual_bench.hub.checks import check_dataset, left_at_home
+    from scifigqual_bench.hub.publish import need_token
     from scifigqual_bench.hub.uploads import dataset_upload, metric_upload
 
     if bool(args.results) != bool(args.model):
         raise InputError("--results needs --model, the model that the run judged with, and --model needs --results")
+    if not args.dry_run:
+        need_token()  # before the checks, which take their time
     findings = check_dataset(args.dataset, accept=args.accept, public=args.public)
     if findings:
         raise InputError([finding.message for finding in findings])

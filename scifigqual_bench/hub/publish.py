@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 RepoType = Literal["dataset", "space", "model"]
 _SIGN_IN = "sign in with `hf auth login`, or set HF_TOKEN to a token that may write"
 _REMEDIES = {
+    400: "the Hub does not take it as it is",
     401: f"there is no such repository, or it is not yours to see; {_SIGN_IN}",
     403: f"the token may not do that; {_SIGN_IN}",
     404: "there is no such repository or revision; check the name",
@@ -92,8 +93,10 @@ def told(doing: str) -> Iterator[None]:
             root = root.__cause__ or root.__context__
         status = root.response.status_code if isinstance(root, HfHubHTTPError) and root.response is not None else None
         remedy = _REMEDIES.get(status or 0, "run the command again: what was sent already is not sent twice")
-        what = f"status {status}" if status else f"{type(error).__name__}: {_without_token(str(error))}"
-        raise HubError(f"{doing}: {what}; {remedy}") from None
+        what = f"{type(error).__name__}: {error}"
+        if status:
+            what = f"status {status}" + (f" ({root.server_message})" if root.server_message else "")
+        raise HubError(f"{doing}: {_without_token(what)}; {remedy}") from None
 
 
 def _without_token(text: str) -> str:
@@ -101,16 +104,31 @@ def _without_token(text: str) -> str:
     return text.replace(token, "***") if token else text
 
 
+def need_token() -> None:
+    """Refuse to go on without a token; whether it is good, the Hub says later.
+
+    Raises:
+        HubError: Nobody is signed in.
+    """
+    if get_token() is None:
+        raise HubError(f"nobody is signed in; {_SIGN_IN}")
+
+
 def signed_in(api: HfApi) -> str:
     """Who publishes.
 
     Raises:
-        HubError: Nobody is signed in, or the Hub can't be reached.
+        HubError: Nobody is signed in, the Hub does not know the token, or it can't be reached.
     """
-    if get_token() is None and api.token is None:
-        raise HubError(f"nobody is signed in; {_SIGN_IN}")
+    if api.token is None:
+        need_token()
     with told("signing in"):
-        return api.whoami()["name"]
+        try:
+            return api.whoami()["name"]
+        except HfHubHTTPError as error:
+            if error.response is not None and error.response.status_code == 401:
+                raise HubError(f"signing in: the Hub does not know this token; {_SIGN_IN}") from None
+            raise
 
 
 def prepare(api: HfApi, upload: Upload, *, public: bool) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import scifigqual_bench
@@ -9,11 +10,18 @@ from scifigqual_bench.hub.checks import PUBLISHED, published_files
 from scifigqual_bench.hub.publish import Upload
 
 METRIC = "scifigqual"
+_LOADED = re.compile(r"""(\bload(?:_dataset)?\(["'])[^"'\n]+""")
+"""A call in the card's examples, up to the name of what it loads."""
 
 
 def dataset_upload(folder: Path, repo_id: str) -> Upload:
-    """The dataset repository: the published files of a folder; shards and logs of an earlier version give way."""
-    files = {file.relative_to(folder).as_posix(): file for file in published_files(folder)}
+    """The dataset repository: the published files of a folder; shards and logs of an earlier version give way.
+
+    The card's examples load the repository there, and not a folder of this machine.
+    """
+    files: dict[str, Path | bytes] = {file.relative_to(folder).as_posix(): file for file in published_files(folder)}
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    files["README.md"] = _LOADED.sub(rf"\g<1>{repo_id}", card).encode()
     return Upload(repo_id, "dataset", files, replaced=PUBLISHED)
 
 

@@ -94,6 +94,19 @@ def test_results_stand_on_the_models_page(hub, published):
     assert hub.repo("dataset", REPO).head.encode() in files[name] and b"model-index" in files["README.md"]
 
 
+@pytest.mark.slow
+def test_the_card_on_the_hub_loads_what_is_there(hub, published):
+    card = hub.files("dataset", REPO)["README.md"].decode()
+    assert f'load_dataset("{REPO}")' in card and f'scifigqual_bench.load("{REPO}")' in card
+
+
+def test_without_a_token_nothing_is_checked_in_vain(capsys, sample_dataset, monkeypatch):
+    monkeypatch.setattr("scifigqual_bench.hub.publish.get_token", lambda: None)
+    monkeypatch.setattr("scifigqual_bench.hub.checks.check_dataset", lambda *_, **__: pytest.fail("checked"))
+    assert main(["--dataset", str(sample_dataset), "--repo", REPO]) == 1
+    assert "nobody is signed in; sign in with `hf auth login`" in capsys.readouterr().err
+
+
 def test_options_that_do_not_go_together(capsys, sample_dataset, tmp_path):
     assert main(["--dataset", str(sample_dataset), "--repo", REPO, "--results", str(tmp_path)]) == 1
     assert "--results needs --model" in capsys.readouterr().err
@@ -106,6 +119,7 @@ def test_a_repository_needs_an_owner_and_a_name(name, capsys):
     assert "is not USER/NAME" in capsys.readouterr().err
 
 
-def test_an_unfit_folder_is_not_shown_to_the_hub(capsys, tmp_path):
+def test_an_unfit_folder_is_not_shown_to_the_hub(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
     assert main(["--dataset", str(tmp_path / "nothing"), "--repo", REPO]) == 1
     assert "no such folder" in capsys.readouterr().err
