@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from scifigqual_bench.commands import release
 from scifigqual_bench.commands.common import OK, WITH_PROBLEMS, option, print_problems, run
 from scifigqual_bench.errors import InputError
+from scifigqual_bench.files import log_lines
 
 if TYPE_CHECKING:
     from scifigqual_bench.dataset.distributed import Executor
@@ -195,7 +195,6 @@ def _build(args: argparse.Namespace) -> int:
     )
     print(f"figures left out: {result.dropped}; ratings not placed: {result.unplaced_ratings}")
     log = args.out / "problems.jsonl"
-    with log.open(encoding="utf-8") as lines:
-        print_problems("problems", (json.loads(line)["message"] for line in lines), str(log))
+    print_problems("problems", (line["message"] for line in log_lines(log)), str(log))
     failed = result.papers.get("failed", 0)
     return WITH_PROBLEMS if result.unplaced_ratings or (args.strict and failed) else OK

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scifigqual_bench.commands.common import INPUT_ERROR, OK, WITH_PROBLEMS, print_problems
 from scifigqual_bench.errors import InputError
+from scifigqual_bench.files import log_lines
 
 if TYPE_CHECKING:
     from scifigqual_bench.dataset.package import Edition
@@ -145,12 +145,11 @@ def _import(args: argparse.Namespace) -> int:
         args.release, out, split=args.split, mask=args.mask, overwrite=args.overwrite, edition=edition(args)
     )
     print("\n".join(summary(report)))
-    with (out / "problems.jsonl").open(encoding="utf-8") as lines:
-        problems = [json.loads(line) for line in lines]
     first: dict[str, str] = {}
-    for problem in problems:
+    counts: Counter[str] = Counter()
+    for problem in log_lines(out / "problems.jsonl"):
         first.setdefault(problem["code"], problem["message"])
-    counts = Counter(problem["code"] for problem in problems)
+        counts[problem["code"]] += 1
     print_problems(
         "told in problems.jsonl, and the first of each kind",
         (f"{counts[code]:>6}  {MEANING[code]}\n          {message[:200]}" for code, message in sorted(first.items())),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from scifigqual_bench.dataset.croissant import croissant, write_croissant
 from scifigqual_bench.dataset.folder import DatasetError, DatasetFolder, SplitWriter
 from scifigqual_bench.dataset.statistics import gather, write_statistics
 from scifigqual_bench.errors import InputError
-from scifigqual_bench.files import file_sha256
+from scifigqual_bench.files import file_sha256, log_lines
 
 
 @dataclass(frozen=True)
@@ -74,8 +73,8 @@ def finish_folder(
         )
         for split, paths in shards.items()
     ]
-    digests = {figure_id: digest for split in shards for figure_id, digest in writers[split].digests.items()}
-    history = versions.following(*_before(out), digests, number=edition.version, note=edition.note)
+    rows = {figure_id: (split, digest) for split in shards for figure_id, digest in writers[split].digests.items()}
+    history = versions.following(*_before(out), rows, number=edition.version, note=edition.note)
     versions.write_versions(stage, history)
     name = out.absolute().name
     version = history[-1].version
@@ -110,29 +109,22 @@ def check_edition(out: Path, edition: Edition) -> None:
             raise InputError(f"version {edition.version}: {out.name} is {last} already; take a higher one")
 
 
-def _before(out: Path) -> tuple[list[versions.Version], dict[str, str] | None]:
+def _before(out: Path) -> tuple[list[versions.Version], versions.Rows | None]:
     """Versions of the folder that is replaced, and its rows; None where those can't be compared with today's."""
     before = versions.read_versions(out)
     if not before:
         return [], None
     try:
-        return before, versions.row_digests(DatasetFolder(out))
+        return before, versions.rows_of(DatasetFolder(out))
     except (DatasetError, ValidationError):
         return before, None
 
 
 def _count(log: Path) -> int:
-    return sum(1 for _ in _lines(log))
+    return sum(1 for _ in log_lines(log))
 
 
 def _codes(log: Path) -> dict[str, int]:
     """Lines of ``problems.jsonl`` by their code, the most frequent first."""
-    counts = Counter(json.loads(line)["code"] for line in _lines(log))
+    counts = Counter(line["code"] for line in log_lines(log))
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
-
-
-def _lines(log: Path) -> Iterator[bytes]:
-    """The lines of a log; none where it was not kept."""
-    if log.is_file():
-        with log.open("rb") as lines:
-            yield from lines

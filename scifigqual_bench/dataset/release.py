@@ -21,6 +21,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,7 +33,7 @@ from scifigqual_bench.dataset.markup import plain_text
 from scifigqual_bench.dataset.package import UNSAID, Edition, check_edition
 from scifigqual_bench.dataset.writer import SplitsWriter
 from scifigqual_bench.errors import InputError
-from scifigqual_bench.files import file_sha256
+from scifigqual_bench.files import file_sha256, log_lines
 from scifigqual_bench.pdf.citations import MAX_CHARS, WEIGHTS, cut, find_mentions, kind_of
 from scifigqual_bench.private import without_emails
 from scifigqual_bench.records import (
@@ -922,5 +923,4 @@ def _tell_of_the_whole(papers: dict[str, str], log: _Log) -> None:
 
 
 def _first_problems(path: Path, shown: int = 20) -> list[str]:
-    with path.open(encoding="utf-8") as lines:
-        return [json.loads(line)["message"] for line, _ in zip(lines, range(shown), strict=False)]
+    return [line["message"] for line in islice(log_lines(path), shown)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from scifigqual_bench.files import log_lines
 from scifigqual_bench.records import Figure, Record
 from scifigqual_bench.rubric import COLUMNS, SCALE_MAX, SCALE_MIN
 
@@ -117,25 +117,19 @@ def gather(stage: Path, splits: Mapping[str, SplitStatistics]) -> Statistics:
     """The counts of a dataset, from its splits and the logs beside them."""
     left_out = Counter(
         next((mark["code"] for mark in line["marks"] if mark["stage"] in ("S1", "S5", "gate")), UNKNOWN)
-        for line in _lines(stage / "dropped.jsonl")
+        for line in log_lines(stage / "dropped.jsonl")
     )
     return Statistics(splits=dict(splits), funnel=list(_funnel(stage, splits)), left_out=dict(sorted(left_out.items())))
 
 
 def _funnel(stage: Path, splits: Mapping[str, SplitStatistics]) -> Iterator[Step]:
-    reports = list(_lines(stage / "papers.jsonl"))
+    reports = list(log_lines(stage / "papers.jsonl"))
     if reports:
         yield Step(name="PDFs", count=len(reports))
         yield Step(name="PDFs read", count=sum(report["status"] != "failed" for report in reports))
         yield Step(name="figures found", count=sum(report["figures_found"] for report in reports))
     yield Step(name="figures kept", count=sum(split.figures for split in splits.values()))
     yield Step(name="figures rated", count=sum(split.rated for split in splits.values()))
-
-
-def _lines(path: Path) -> Iterator[dict]:
-    if path.is_file():
-        with path.open(encoding="utf-8") as lines:
-            yield from map(json.loads, lines)
 
 
 def write_statistics(stage: Path, statistics: Statistics, name: str) -> list[str]:

@@ -1,7 +1,7 @@
 """Versions of a dataset: what changed from one to the next, and the number that says how much.
 
-A number has three parts, as in semantic versioning. The first rises when rows that people may have used change or go,
-the second when rows are added, the third when no row does.
+A number has three parts, as in semantic versioning. The first rises when rows that people may have used change, go, or
+move to another split, the second when rows are added, the third when no row does.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ class Version(Record):
     Attributes:
         fingerprint: Of all its rows, in any order.
         added: Rows that are new; None, as the other counts, for a first version and where earlier rows can't be read.
+        changed: Rows with another content, or in another split.
         note: What a person says of it.
     """
 
@@ -40,6 +41,9 @@ class Version(Record):
 
 
 _LIST = TypeAdapter(list[Version])
+
+Rows = Mapping[str, tuple[str, str]]
+"""By figure id, a row's split and the digest of its content."""
 
 
 def parse(number: str) -> tuple[int, int, int]:
@@ -78,15 +82,17 @@ def write_versions(stage: Path, versions: list[Version]) -> None:
     (stage / VERSIONS).write_bytes(_LIST.dump_json(versions, indent=1) + b"\n")
 
 
-def row_digests(folder: DatasetFolder) -> dict[str, str]:
-    """Digest of every row's content, by figure id; images count by the hash that the row states."""
-    return {figure.figure_id: row_sha256(figure) for figure in folder.records()}
+def rows_of(folder: DatasetFolder) -> Rows:
+    """The rows of a dataset; images count by the hash that the row states."""
+    return {
+        figure.figure_id: (split, row_sha256(figure)) for split in folder.splits for figure in folder.records([split])
+    }
 
 
 def following(
     before: list[Version],
-    old: Mapping[str, str] | None,
-    new: Mapping[str, str],
+    old: Rows | None,
+    new: Rows,
     *,
     number: str | None = None,
     note: str | None = None,
@@ -95,7 +101,7 @@ def following(
 
     Args:
         before: The versions so far, oldest first.
-        old: :func:`row_digests` of the earlier dataset; None where they can't be had. Ignored without ``before``.
+        old: The rows of the earlier dataset; None where they can't be had. Ignored without ``before``.
         new: Those of the new one.
         number: The version's number; None takes the next one that says how much changed.
         note: What a person says of it.
@@ -106,15 +112,15 @@ def following(
     Raises:
         InputError: The number is not higher than the last one, or does not say that rows changed.
 
-    >>> first = following([], None, {"a__fig0001": "x"})
-    >>> [v.version for v in following(first, {"a__fig0001": "x"}, {"a__fig0001": "x", "a__fig0002": "y"})]
+    >>> one, two = {"a__fig0001": ("rated", "x")}, {"a__fig0002": ("rated", "y")}
+    >>> [v.version for v in following(following([], None, one), one, one | two)]
     ['1.0.0', '1.1.0']
     """
-    fingerprint = fingerprint_of_digests(new.values())
+    fingerprint = fingerprint_of_digests(digest for _, digest in new.values())
     if not before:
         parse(number or FIRST)
         return [Version(version=number or FIRST, fingerprint=fingerprint, figures=len(new), note=note)]
-    if number is None and note is None and fingerprint == before[-1].fingerprint:
+    if number is None and note is None and old == new:
         return before
     counts = _counts(old, new)
     lowest = _raised(before[-1].version, counts)
@@ -125,7 +131,7 @@ def following(
     return [*before, version]
 
 
-def _counts(old: Mapping[str, str] | None, new: Mapping[str, str]) -> dict[str, int | None]:
+def _counts(old: Rows | None, new: Rows) -> dict[str, int | None]:
     if old is None:
         return {"added": None, "removed": None, "changed": None}
     return {

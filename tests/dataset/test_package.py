@@ -170,6 +170,15 @@ def test_a_number_may_be_given_if_it_says_enough(tmp_path, rows):
         check_edition(out, Edition(version="4.1"))
 
 
+def test_a_row_that_moves_to_another_split_changes(tmp_path, rows):
+    out = tmp_path / "d"
+    write(out, {"train": rows[0][:3], "dev": rows[0][3:]})
+    write(out, {"train": rows[0][:2], "dev": rows[0][2:]})
+    assert numbers(out) == ["1.0.0", "2.0.0"] and read_versions(out)[-1].changed == 1
+    one, two = read_versions(out)
+    assert one.fingerprint == two.fingerprint
+
+
 def test_rows_that_cannot_be_compared_count_as_changed(tmp_path, rows):
     out = write(tmp_path / "d", {"rated": rows[0]})
     next((out / "data").iterdir()).write_bytes(b"")
@@ -185,9 +194,9 @@ def test_a_spoilt_list_of_versions_is_told(tmp_path, rows):
         check_edition(out, Edition())
 
 
-contents = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from("xyz"), min_size=1).map(
-    lambda rows: {key: key + value for key, value in rows.items()}  # a digest covers the id
-)
+contents = st.dictionaries(
+    st.sampled_from("abcdef"), st.tuples(st.sampled_from(["train", "dev"]), st.sampled_from("xyz")), min_size=1
+).map(lambda rows: {key: (split, key + text) for key, (split, text) in rows.items()})  # a digest covers the id
 
 
 @given(st.lists(contents, min_size=1, max_size=6))
