@@ -198,6 +198,7 @@ class TextBox(Record):
         confidence: 0..1; 1 for text that the PDF itself tells, None where the engine tells none.
         bbox: x0, y0, x1, y1 in pixels of the figure's image.
         rotated: Whether it runs upwards or downwards.
+        slanted: Whether it runs at an angle, as the PDF tells it; its box is then much larger than its letters.
         source: ``"pdf"``: told by the PDF; ``"ocr"``: read from the pixels.
         font_size_pt: Font size in print in points, where the PDF tells it.
         contrast: Contrast ratio of WCAG 2 against its ground, 1..21; None where it was not measured.
@@ -207,6 +208,7 @@ class TextBox(Record):
     confidence: Share | None
     bbox: BBox
     rotated: bool = False
+    slanted: bool = False
     source: Literal["pdf", "ocr"] = "ocr"
     font_size_pt: float | None = None
     contrast: float | None = None
@@ -235,6 +237,7 @@ class Axis(Record):
         scale: How the numbers are spaced; None where both scales fit.
         title: Text that stands along the labels.
         unit: From the title or the labels, without brackets.
+        factor: What the numbers are to be multiplied by, where a power of ten stands at the end of the axis.
         bbox: Around the labels, in pixels of the figure's image.
     """
 
@@ -245,10 +248,11 @@ class Axis(Record):
     scale: Literal["linear", "logarithmic"] | None = None
     title: str | None = None
     unit: str | None = None
+    factor: float = 1.0
     bbox: BBox
 
 
-FEATURES_VERSION = "2"
+FEATURES_VERSION = "3"
 
 
 class ImageFeatures(Record):
@@ -300,8 +304,9 @@ class ImageFeatures(Record):
         legend: Texts that stand beside a key (a stroke, a patch or a marker), in reading order.
         clipped_edges: Edges ("left", "right", "top", "bottom") where ink runs off the image.
         standing_bars: Bars in the largest row of bars that stand on a common line; None where nobody looked.
-        bar_base: Value of the left axis at the foot of those bars, 0 for bars that start at zero; None where there
-            are no bars or no linear axis beside them.
+        lying_bars: The same of bars that reach to the right from an upright line.
+        bar_base: Value of the axis at the foot of the standing bars, or of the lying ones where none stand; 0 for bars
+            that start at zero. None where there are no bars or no linear axis beside them.
     """
 
     version: str = FEATURES_VERSION
@@ -346,6 +351,7 @@ class ImageFeatures(Record):
     legend: list[str] = []
     clipped_edges: list[str] = []
     standing_bars: int | None = None
+    lying_bars: int | None = None
     bar_base: float | None = None
 
 

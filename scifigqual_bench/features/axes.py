@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from scifigqual_bench.features.bars import BarRow
 from scifigqual_bench.features.text import (
     marked_letters,
     middle,
@@ -23,6 +25,7 @@ from scifigqual_bench.features.text import (
     reading_order,
     text_height,
 )
+from scifigqual_bench.features.vision import Pixels
 from scifigqual_bench.records import Axis, TextBox
 
 MIN_TICKS = 3
@@ -36,6 +39,18 @@ MAX_NUMBERS = 600
 """Numbers in one figure from which they are the cells of tables and maps, and no axis is looked for."""
 TITLE_REACH = 4.0
 """How far from its labels the title of an axis stands at most, in text heights."""
+FACTOR_REACH = 3.0
+"""How far from the last label the factor of an axis stands at most, in text heights."""
+GROUND_REACH = 3.0
+"""How far on both sides of a label is looked for the ink of its axis, in text heights."""
+CLOSER = 0.8
+"""Gap left of labels over the gap right of them, under which their plot area is on the left."""
+SIGN_GAP = 0.15
+"""Gap under which the ink left of labels is a sign that the text left out, in text heights."""
+BAND = 0.3
+"""Half of the height of the strip that is looked at, in text heights."""
+INK = 24
+"""Channel difference to the ground from which a pixel counts as ink, a pale grid and a tinted plot area too."""
 CORNER_REACH = 5.0
 """How far the left and the bottom labels of one plot stand apart at most, in text heights."""
 
@@ -46,6 +61,8 @@ _PLAIN_NUMBER = re.compile(
     r"(?P<suffix>%|[kKMBG])?"
 )
 _POWER_OF_TEN = re.compile(r"10\s?\^?\s?(?P<exponent>[+-]?\d{1,2}|°)")
+_POWER = re.compile(r"(?P<base>2|10)\^(?P<exponent>[+-]?\d{1,2})")
+_FACTOR = re.compile(r"(?:1e|[×x·*]\s?10\s?\^?\s?|10\^)(?P<exponent>[+-]?\d{1,2})")
 _SUFFIXES = {"": 1.0, "%": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "G": 1e9}
 
 _UNITS = (
@@ -63,20 +80,22 @@ def readings(text: str) -> list[float]:
     """The numbers that a tick label may stand for; none when it is no number.
 
     Understands signs (any dash), decimals, thousands commas, ``%`` (kept as printed), ``k``, ``M``, ``B``, ``1e-3``
-    and powers of ten. A lost superscript leaves two readings, and a lone O may be a zero: the other labels of the axis
-    decide.
+    and powers of ten and of two. A lost superscript leaves two readings, and a lone O may be a zero: the other labels
+    of the axis decide.
 
     >>> readings("−20"), readings("1,500"), readings("2.5k"), readings("75%")
     ([-20.0], [1500.0], [2500.0], [75.0])
-    >>> readings("101"), readings("10⁻³"), readings("10^2"), readings("K = 5")
-    ([101.0, 10.0], [0.001], [100.0], [])
+    >>> readings("101"), readings("10⁻³"), readings("2^10"), readings("K = 5")
+    ([101.0, 10.0], [0.001], [1024.0], [])
     """
     text = plain(text)
     values = []
     if match := _PLAIN_NUMBER.fullmatch(text):
         digits = match["digits"].replace(",", "")
         values.append(float(f"{match['sign']}{digits}e{match['exponent'] or 0}") * _SUFFIXES[match["suffix"] or ""])
-    if match := _POWER_OF_TEN.fullmatch(text):
+    if match := _POWER.fullmatch(text):
+        values.append(float(match["base"]) ** int(match["exponent"]))
+    elif match := _POWER_OF_TEN.fullmatch(text):
         values.append(10.0 ** int(match["exponent"].replace("°", "0")))
     if text in ("O", "o"):
         values.append(0.0)
@@ -132,8 +151,8 @@ def left_axes(boxes: Sequence[TextBox]) -> list[TickLabels]:
     better aligned at their left edges stand right of a plot area and are left out, and so is 1, 2, 3 counted
     downwards: rows of a table.
 
-    A right-hand axis whose labels are all of one width can't be told from a left-hand one. An axis with fewer than
-    three labels is not reported.
+    A right-hand axis whose labels are all of one width can't be told from a left-hand one by its text;
+    :func:`stands_right` asks the pixels. An axis with fewer than three labels is not reported.
     """
     axes = []
     for ticks, scale in _axes_down(boxes):
@@ -142,6 +161,38 @@ def left_axes(boxes: Sequence[TextBox]) -> list[TickLabels]:
         if not (rows_of_a_table or _left_aligned(labels)):
             axes.append(TickLabels("left", labels, numbers, scale))
     return _in_reading_order(axes)
+
+
+def stands_right(rgb: Pixels, axis: TickLabels) -> bool:
+    """Whether the labels of an upright axis stand right of its plot area, as those of colour bars do.
+
+    They stand close to ticks, spine, grid or ground of their plot, and further from everything else.
+
+    Args:
+        rgb: The figure, ``uint8``, shape (height, width, 3).
+        axis: Its labels.
+    """
+    gaps = [_gaps(rgb, box) for box in axis.labels]
+    # by quartiles: a title stands beside some of the labels only, ticks beside all of them
+    (left, left_high), (right, right_high) = (np.quantile(side, (0.25, 0.75)) for side in zip(*gaps, strict=True))
+    steady = left_high - left <= right_high - right
+    return bool(SIGN_GAP * axis.height <= left < CLOSER * right and steady)
+
+
+def _gaps(rgb: Pixels, box: TextBox) -> tuple[int, int]:
+    """Pixels from a label to the next ink on its left and on its right, about the height of its middle."""
+    height = text_height(box)
+    middle_row, reach, half = middle(box)[1], round(GROUND_REACH * height), BAND * height
+    band = rgb[max(0, round(middle_row - half)) : round(middle_row + half) + 1].astype(np.int16)
+    x0, x1 = max(0, round(box.bbox[0])), round(box.bbox[2])
+    sides = band[:, max(0, x0 - reach) : x0][:, ::-1], band[:, x1 : x1 + reach]
+    return tuple(next(iter(np.flatnonzero(_ink_columns(side)).tolist()), reach) for side in sides)
+
+
+def _ink_columns(strip: Pixels) -> NDArray[np.bool_]:
+    """Which columns of a strip differ from its beginning."""
+    start = np.median(strip[:, :2], axis=(0, 1)) if strip.size else 0
+    return (np.abs(strip - start).max(axis=2) > INK).any(axis=0)
 
 
 def bottom_axes(boxes: Sequence[TextBox]) -> list[TickLabels]:
@@ -202,7 +253,7 @@ def _best_scale(numbers: Sequence[Number]) -> tuple[list[Tick], ScaleName] | Non
     Any two numbers define a linear and, when positive, a logarithmic scale; the others lie on it or not.
     """
     best: tuple[list[Tick], ScaleName] | None = None
-    best_rank = (0, 0.0, 0.0)
+    best_rank = (0, 0.0, False, 0.0)
     for first, values in numbers:
         column = [(box, readings) for box, readings in numbers if _right_aligned(box, first)]
         below = [(box, readings) for box, readings in column if middle(box)[1] > middle(first)[1]]
@@ -211,12 +262,17 @@ def _best_scale(numbers: Sequence[Number]) -> tuple[list[Tick], ScaleName] | Non
                 ticks, error = _on_scale(column, scale, (first, low), (second, high))
                 if len(ticks) < MIN_TICKS or not _regular([value for _, value in ticks], scale):
                     continue
-                # most ticks first; then the axis that is compact, then the better fit
+                # most ticks first; then the axis that is compact, then powers before 100, 101, 102, then the better fit
                 extent = middle(ticks[-1][0])[1] - middle(ticks[0][0])[1]
-                rank = (-len(ticks), round(extent), error)
+                rank = (-len(ticks), round(extent), _flattened([box for box, _ in ticks], scale), error)
                 if rank < best_rank:
                     best, best_rank = (ticks, name), rank
     return best
+
+
+def _flattened(labels: Sequence[TextBox], scale: Scale) -> bool:
+    """Whether a linear scale is of numbers that OCR may have made of powers of ten, which are far more usual."""
+    return scale is _linear and all(box.source == "ocr" and len(readings(box.text)) > 1 for box in labels)
 
 
 def _on_scale(column: Sequence[Number], scale: Scale, first: Tick, second: Tick) -> tuple[list[Tick], float]:
@@ -331,6 +387,7 @@ def plot_axes(
                     scale=axis.scale,
                     title=title,
                     unit=axis_unit(title, axis.labels),
+                    factor=axis_factor(axis, others),
                     bbox=axis.area.bbox,
                 )
             )
@@ -372,10 +429,60 @@ def axis_title(axis: TickLabels, boxes: Sequence[TextBox]) -> str | None:
             gap, beside = x0 - a1, box.rotated and b0 < y1 and y0 < b1
         else:
             gap, beside = b0 - y1, not box.rotated and a0 < x1 and x0 < a1
-        is_text = sum(char.isalpha() for char in box.text) >= 1 and not marked_letters(box.text)
-        if beside and is_text and -0.5 * axis.height <= gap <= reach:
-            candidates.append((gap, *order_key(box), box.text))
-    return plain(min(candidates)[-1]) if candidates else None
+        if beside and not marked_letters(box.text) and -0.5 * axis.height <= gap <= reach:
+            candidates.append((gap, *order_key(box), box))
+    named = [entry for entry in candidates if any(map(str.isalpha, entry[-1].text))]
+    if not named:
+        return None
+    parts = _in_line(min(named, key=lambda entry: entry[:-1])[-1], [entry[-1] for entry in candidates])
+    return plain(" ".join(box.text for box in parts))
+
+
+def _in_line(first: TextBox, boxes: Sequence[TextBox]) -> list[TextBox]:
+    """A piece of text with those that go on in its line, in its direction: OCR parts a title at its brackets."""
+    along, across = ((1, 3), (0, 2)) if first.rotated else ((0, 2), (1, 3))
+    height = text_height(first)
+    line = [
+        box
+        for box in boxes
+        if box.source == first.source
+        and box.bbox[across[0]] < middle(first)[across[0]] < box.bbox[across[1]]
+        and 0.6 * height < text_height(box) < 1.6 * height
+    ]
+    line.sort(key=lambda box: box.bbox[along[0]])
+    place = next(k for k, box in enumerate(line) if box is first)
+    start, end = place, place + 1
+    while start > 0 and line[start].bbox[along[0]] - line[start - 1].bbox[along[1]] <= height:
+        start -= 1
+    while end < len(line) and line[end].bbox[along[0]] - line[end - 1].bbox[along[1]] <= height:
+        end += 1
+    return line[start:end][::-1] if first.rotated else line[start:end]
+
+
+def axis_factor(axis: TickLabels, boxes: Sequence[TextBox]) -> float:
+    """The power of ten at the end of an axis by which its numbers are to be multiplied; 1 where there is none.
+
+    It stands above the labels of a left axis, and below those of a bottom axis at the right.
+
+    Args:
+        axis: The labels.
+        boxes: The figure's other text.
+
+    >>> labels = [TextBox(text=str(k), confidence=1, bbox=[0, 90 - 40 * k, 8, 100 - 40 * k]) for k in (0, 1, 2)]
+    >>> axis_factor(left_axes(labels)[0], [TextBox(text="1e−3", confidence=1, bbox=[10, -8, 30, 2])])
+    0.001
+    """
+    last = axis.labels[-1].bbox
+    reach = FACTOR_REACH * axis.height
+    for box in boxes:
+        x0, y0, x1, y1 = box.bbox
+        if axis.side == "left":
+            beside = -axis.height <= x0 - last[0] <= reach and -reach <= y1 - last[1] <= axis.height
+        else:
+            beside = -axis.height <= y0 - last[1] <= reach and -reach <= x1 - last[2] <= reach
+        if beside and (match := _FACTOR.fullmatch(plain(box.text))):
+            return 10.0 ** int(match["exponent"])
+    return 1.0
 
 
 def axis_unit(title: str | None, labels: Sequence[TextBox] = ()) -> str | None:
@@ -389,27 +496,31 @@ def axis_unit(title: str | None, labels: Sequence[TextBox] = ()) -> str | None:
     return "%" if labels and sum(box.text.rstrip().endswith("%") for box in labels) * 2 > len(labels) else None
 
 
-def bar_base(left: Sequence[TickLabels], foot: float, start: float) -> float | None:
-    """The value at the foot of a row of bars on the linear axis left of it; None without such an axis.
+def bar_base(axes: Sequence[TickLabels], bars: BarRow) -> float | None:
+    """The value at the foot of a row of bars, on the linear axis left of it or, where they lie, below it.
 
     A value within a tenth of a step of zero or of a label is that number: labels are centred on their ticks within
     some pixels only.
 
     Args:
-        left: From :func:`left_axes`.
-        foot: Where the bars stand, in pixels from the top of the image.
-        start: Where their row begins, in pixels from the left.
+        axes: Left and bottom ones.
+        bars: The row.
+
+    Returns:
+        None without such an axis.
     """
     beside = []
-    for axis in left:
-        _, top, edge, bottom = axis.area.bbox
-        spacing = (bottom - top) / max(1, len(axis.labels) - 1)
-        if axis.scale == "linear" and edge <= start and top <= foot <= bottom + spacing:
-            beside.append((start - edge, axis))
+    for axis in axes:
+        x0, y0, x1, y1 = axis.area.bbox
+        (low, high), gap = ((x0, x1), y0 - bars.end) if bars.lying else ((y0, y1), bars.start - x1)
+        spacing = (high - low) / max(1, len(axis.labels) - 1)
+        covered = low - spacing * bars.lying <= bars.foot <= high + spacing * (not bars.lying)
+        if axis.side == ("bottom" if bars.lying else "left") and axis.scale == "linear" and gap >= 0 and covered:
+            beside.append((gap, axis))
     if not beside:
         return None
     axis = min(beside, key=lambda entry: entry[0])[1]
-    value = axis.value_at(foot)
+    value = axis.value_at(bars.foot)
     step = min(abs(b - a) for a, b in itertools.pairwise(axis.numbers))
     near = min((0.0, *axis.numbers), key=lambda number: abs(number - value))
     return near if abs(near - value) <= 0.1 * step else float(f"{value:.3g}")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image, ImageOps
 
-from scifigqual_bench.features.axes import bar_base, bottom_axes, left_axes, plot_axes
-from scifigqual_bench.features.bars import row_of_bars
+from scifigqual_bench.features.axes import bar_base, bottom_axes, left_axes, plot_axes, stands_right
+from scifigqual_bench.features.bars import lying_bars, row_of_bars
 from scifigqual_bench.features.colour import colour_statistics, text_contrast
 from scifigqual_bench.features.legend import legend_entries
 from scifigqual_bench.features.ocr import NoOcr, OcrEngine
@@ -81,7 +81,9 @@ def image_features(
     sizes = font_sizes_pt(boxes, print_size_pt[1] / height) if print_size_pt else []
     contrasts = _contrasts(boxes)
     letters = panel_letters(boxes, width, height)
-    left, bottom, bars = left_axes(boxes), bottom_axes(boxes), row_of_bars(rgb)
+    left = [axis for axis in left_axes(boxes) if not stands_right(rgb, axis)]
+    bottom, standing, lying = bottom_axes(boxes), row_of_bars(rgb), lying_bars(rgb)
+    bars = standing or lying
     ticks = {id(label) for axis in (*left, *bottom) for label in axis.labels}
     return ImageFeatures(
         **asdict(vision_statistics(rgb)),
@@ -104,8 +106,9 @@ def image_features(
         axis_numbers=[list(axis.numbers) for axis in left],
         axes=plot_axes(left, bottom, boxes, letters),
         legend=legend_entries(rgb, [box for box in boxes if id(box) not in ticks]),
-        standing_bars=bars.count if bars else 0,
-        bar_base=bar_base(left, bars.foot, bars.start) if bars else None,
+        standing_bars=standing.count if standing else 0,
+        lying_bars=lying.count if lying else 0,
+        bar_base=bar_base([*left, *bottom], bars) if bars else None,
     )
 
 

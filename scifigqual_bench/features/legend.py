@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scifigqual_bench.features.axes import readings
 from scifigqual_bench.features.colour import MIN_CHROMA
@@ -15,7 +16,7 @@ from scifigqual_bench.records import TextBox
 
 REACH = 5.0
 """How far a key begins left of its text at most, in text heights."""
-MAX_GAP = 1.6
+MAX_GAP = 1.9
 """Widest space between key and text, in text heights."""
 MIN_KEY, MAX_KEY = 0.35, 4.5
 """Width of a key, in text heights: narrower is a rule or a frame, wider a curve or an axis."""
@@ -67,23 +68,36 @@ def _entry(rgb: Pixels, box: TextBox) -> _Entry | None:
         return None
     ground = np.median(letters.reshape(-1, 3), axis=0)
     ink = np.abs(strip - ground).max(axis=2) > INK
-    columns = ink.any(axis=0)
+    coloured = ink & (strip.max(axis=2) - strip.min(axis=2) >= MIN_CHROMA)
+    for mask in (ink, coloured):  # a grey grid line may run through a coloured key
+        if (key := _key(mask, height, at_edge=left == 0)) is not None:
+            start, end = key
+            own = mask[:, start:end]
+            if readings(box.text) and not (own & coloured[:, start:end]).sum() * 2 > own.sum():
+                return None
+            return _Entry(box, left + start)
+    return None
+
+
+def _key(ink: NDArray[np.bool_], height: float, *, at_edge: bool) -> tuple[int, int] | None:
+    """Where a key begins and ends in the strip before a text; None where no ink there looks like one.
+
+    Args:
+        ink: The strip, shape (rows, columns); the text follows on its right.
+        height: Of the text, in pixels.
+        at_edge: Whether the strip begins at the edge of the image.
+    """
     # dashes, and a marker on its line, are one key: short gaps in it are closed
-    runs = _runs(columns, round(0.5 * height))
+    runs = _runs(ink.any(axis=0), round(0.5 * height))
     if not runs:
         return None
     start, end = runs[-1]
-    if right - left - end <= 1 and len(runs) > 1:  # the first letter reaches out of its box
+    if ink.shape[1] - end <= 1 and len(runs) > 1:  # the first letter reaches out of its box
         start, end = runs[-2]
-    width, gap = (end - start) / height, (right - left - end) / height
+    width, gap = (end - start) / height, (ink.shape[1] - end) / height
     space = start - max((stop for _, stop in runs if stop <= start), default=0)
-    apart = space >= CLEAR * height or (left == 0 and start == 0)
-    if not (MIN_KEY <= width <= MAX_KEY and gap <= MAX_GAP and apart):
-        return None
-    colour = np.median(strip[:, start:end][ink[:, start:end]], axis=0)
-    if readings(box.text) and colour.max() - colour.min() < MIN_CHROMA:
-        return None
-    return _Entry(box, left + start)
+    apart = space >= CLEAR * height or (at_edge and start == 0)
+    return (start, end) if MIN_KEY <= width <= MAX_KEY and gap <= MAX_GAP and apart else None
 
 
 def _runs(columns: np.ndarray, join: int) -> list[tuple[int, int]]:

@@ -44,13 +44,15 @@ OVERLAP = 0.3
 def overlapping(boxes: Sequence[TextBox]) -> list[list[int]]:
     """Pairs of indices of boxes that lie on top of each other, in order.
 
-    What two engines, or the PDF and an engine, read in one place is no overlap: pairs of one text are left out.
+    What two engines, or the PDF and an engine, read in one place is no overlap: pairs of one text are left out. So is
+    slanted text, whose boxes meet where its letters don't.
 
     >>> at = [[0, 0, 40, 10], [30, 0, 70, 10], [38, 2, 90, 12]]
     >>> overlapping([TextBox(text=t, confidence=1.0, bbox=box) for t, box in zip("abc", at)])
     [[1, 2]]
     """
-    order = sorted(range(len(boxes)), key=lambda k: boxes[k].bbox[1])
+    level = [k for k, box in enumerate(boxes) if not box.slanted]
+    order = sorted(level, key=lambda k: boxes[k].bbox[1])
     pairs = []
     for place, i in enumerate(order):
         for j in order[place + 1 :]:

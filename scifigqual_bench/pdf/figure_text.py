@@ -28,6 +28,8 @@ SAME_LINE = 0.2
 """Font sizes that the baselines of two words of one piece may lie apart; more is a sub- or superscript."""
 SCRIPT = 0.85
 """Size, over that of the text before it, up to which raised or lowered characters are a sub- or superscript."""
+SLANT = 0.17
+"""Sine of the angle, ten degrees, from which text is neither level nor upright."""
 MIN_INK = 0.01
 """Share of a word's box that shows its colour, from which it counts as seen."""
 MIN_GROUND = 0.03
@@ -177,13 +179,14 @@ def _words_of(line: dict) -> Iterator[_Word]:
     for span in line["spans"]:
         if span["alpha"] == 0:
             continue
+        height = span["size"] * (span["ascender"] - span["descender"])
         for char in span["chars"]:
             x, y = char["origin"]
-            along = [cos * a + sin * b for a in char["bbox"][::2] for b in char["bbox"][1::2]]
+            start = cos * x + sin * y
             letter = _Word(
                 text=char["c"],
-                start=min(along),
-                end=max(along),
+                start=start,
+                end=start + _advance(char["bbox"], (cos, sin), height),
                 base=cos * y - sin * x,
                 size=span["size"],
                 direction=(cos, sin),
@@ -195,6 +198,13 @@ def _words_of(line: dict) -> Iterator[_Word]:
             if not letter.text.isspace():
                 letters.append(letter)
     yield from _joined(letters)
+
+
+def _advance(box: Rect, direction: tuple[float, float], height: float) -> float:
+    """Width of a character along its line, of which only the upright box around it is known."""
+    (x0, y0, x1, y1), (cos, sin) = box, map(abs, direction)
+    width = (x1 - x0 - height * sin) / cos if cos >= sin else (y1 - y0 - height * cos) / sin
+    return max(0.0, width)
 
 
 def _apart(before: _Word, after: _Word) -> bool:
@@ -259,6 +269,7 @@ def _piece(words: Sequence[_Word], place: _Placement) -> TextBox:
         confidence=1.0,
         bbox=[round(float(v), 1) for v in (min(x0), min(y0), max(x1), max(y1))],
         rotated=abs(words[0].direction[1]) > abs(words[0].direction[0]),
+        slanted=min(map(abs, words[0].direction)) > SLANT,
         source="pdf",
         font_size_pt=round(size, 2),
     )

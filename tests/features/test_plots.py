@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from scifigqual_bench.features.axes import axis_unit, bar_base, bottom_axes, left_axes, plot_axes
+from scifigqual_bench.features.bars import BarRow
 from scifigqual_bench.features.extract import image_features
 from scifigqual_bench.features.legend import legend_entries
 from scifigqual_bench.features.ocr import ocr_engine
 from scifigqual_bench.features.text import overlapping
+from scifigqual_bench.judges.backends.rule_table import find
+from scifigqual_bench.judges.backends.rules import image_view
 from scifigqual_bench.pdf.figure_text import PrintedFigure, Raster, read_figure
 from scifigqual_bench.pdf.render import render_region
 from scifigqual_bench.records import ImageFeatures, TextBox
@@ -132,15 +135,83 @@ class TestBars:
     def test_the_base_is_on_the_line_through_the_labels(self, start, step):
         labels = [at(f"{start + step * k:.3f}", 50, 400 - 60 * k) for k in range(5)]
         (axis,) = left_axes(labels) or [None]
-        value = bar_base([axis], 430, 100)
+        value = bar_base([axis], BarRow(count=3, start=100, end=300, foot=430))
         assert value == pytest.approx(start - step / 2, abs=0.1 * step + 0.01)
 
     def test_no_axis_beside_the_bars(self):
         axis = left_axes([at(str(10 * k), 500, 400 - 60 * k) for k in range(5)])
-        assert bar_base(axis, 400, 100) is None
+        assert bar_base(axis, BarRow(count=3, start=100, end=300, foot=400)) is None
+
+    @pytest.mark.parametrize("start", [0, 62])
+    def test_where_lying_bars_begin(self, start):
+        def draw(axis):
+            axis.barh(["alpha", "beta", "gamma", "delta"], [72, 80, 91, 66])
+            axis.set(xlim=(start, 100), xlabel="F1")
+
+        found = features(draw, size=(3, 2.5))
+        assert (found.standing_bars, found.lying_bars) == (0, 4)
+        assert found.bar_base == pytest.approx(start, abs=0.5)
+        cut = [finding.evidence for finding in find(image_view(found)) if finding.rule.id == "MR-TRUNCATED-BARS"]
+        assert cut == (["4 bars lie on an axis that starts at 62 and ends at 100"] if start else [])
+
+    @pytest.mark.parametrize("low", [0, 62])
+    def test_black_bars_on_a_black_axis(self, low):
+        def draw(axis):
+            axis.bar(range(4), [72, 80, 91, 66], color="black")
+            axis.set(ylim=(low, 100), ylabel="F1")
+
+        found = features(draw, size=(3, 2.5))
+        assert (found.standing_bars, found.bar_base) == (4, pytest.approx(low, abs=0.5))
+
+    def test_cells_of_a_heat_map_are_no_bars(self):
+        found = features(lambda axis: axis.imshow(np.random.default_rng(3).random((6, 6))), size=(3, 2.5))
+        assert (found.standing_bars, found.lying_bars, found.bar_base) == (0, 0, None)
 
 
 class TestAxes:
+    @pytest.mark.parametrize("style", ["default", "ggplot", "dark_background", "Solarize_Light2"])
+    def test_numbers_on_the_right_are_of_no_left_axis(self, style):
+        """Labels of one width, which their edges alone don't tell from those of a left axis."""
+
+        def draw(axes):
+            axes[0].plot(range(11), range(0, 110, 10))
+            axes[0].set(ylabel="Loss")
+            right = axes[0].twinx()
+            right.plot(range(11), [1 + k / 100 for k in range(11)])
+            right.set(ylabel="Temperature")
+            axes[1].figure.colorbar(axes[1].imshow([[0.0, 1.0], [0.5, 0.2]]))
+
+        with pyplot.style.context(style):
+            found = features(draw, ncols=2)
+        assert next(axis.numbers for axis in found.axes if axis.side == "left") == [0, 20, 40, 60, 80, 100]
+        assert all(1.02 not in axis.numbers and 0.6 not in axis.numbers for axis in found.axes)
+
+    @pytest.mark.parametrize(("scale", "factor"), [(1e-4, 1e-3), (1e5, 1e6)])
+    def test_the_factor_at_the_end_of_an_axis(self, scale, factor):
+        def draw(axis):
+            axis.plot([0, 2, 4, 6, 8, 10], [k * scale for k in (0, 2, 4, 6, 8, 10)])
+            axis.set(xlabel="Step", ylabel="Rate")
+            axis.ticklabel_format(axis="y", style="sci", scilimits=(0, 0))
+
+        left, bottom = features(draw, size=(3, 2.5)).axes
+        assert (left.factor, bottom.factor) == (pytest.approx(factor), 1)
+        assert [number * left.factor for number in left.numbers][-1] == pytest.approx(10 * scale)
+        assert left.title == "Rate"
+
+    def test_powers_of_two(self):
+        def draw(axis):
+            axis.plot([2**k for k in range(11)], range(11))
+            axis.set_xscale("log", base=2)
+
+        bottom = next(axis for axis in features(draw, size=(3, 2.5)).axes if axis.side == "bottom")
+        assert (bottom.numbers, bottom.scale) == ([1, 4, 16, 64, 256, 1024], "logarithmic")
+
+    def test_a_title_that_was_read_in_two_pieces(self):
+        left = [at(str(k), 50, 300 - 50 * k) for k in range(5)]
+        pieces = [at("(%)", 20, 150, 12, 20, rotated=True), at("Accuracy", 21, 210, 14, 90, rotated=True)]
+        (axis,) = plot_axes(left_axes(left), [], left + pieces)
+        assert (axis.title, axis.unit) == ("Accuracy (%)", "%")
+
     def test_plots_that_share_labels(self):
         """Two plots side by side with one left axis: the second has a bottom axis alone."""
         left = [at(str(k), 20, 300 - 50 * k) for k in range(5)]
@@ -200,6 +271,21 @@ class TestLegend:
     def test_one_key_is_no_legend(self):
         assert legend_entries(*self.boxed(("ours", (200, 0, 0)), ("a note", None))) == []
 
+    def test_a_grid_line_through_a_key(self):
+        image, boxes = self.boxed(("ours", (200, 0, 0)), ("theirs", (0, 0, 200)))
+        grid = image[20, :60]
+        grid[(grid == 255).all(axis=1)] = 200
+        assert legend_entries(image, boxes) == ["ours", "theirs"]
+
+    def test_markers_stand_far_from_their_text(self):
+        def draw(axis):
+            for k, name in enumerate(["cats", "dogs", "birds"]):
+                axis.scatter(range(9), [k] * 9, s=8, label=name)
+            axis.legend()
+
+        with pyplot.style.context("ggplot"):
+            assert features(draw, size=(3, 2.5)).legend == ["cats", "dogs", "birds"]
+
     def test_black_marks_beside_numbers_are_ticks(self):
         assert legend_entries(*self.boxed(("0.5", (0, 0, 0)), ("1.0", (0, 0, 0)))) == []
         assert legend_entries(*self.boxed(("32", (200, 0, 0)), ("64", (0, 0, 200)))) == ["32", "64"]
@@ -239,6 +325,19 @@ def test_text_on_top_of_text():
         [["first label", "second label"]],
         [["second label", "first label"]],
     )
+
+
+@pytest.mark.parametrize("angle", [30, 45, 60])
+def test_slanted_labels_are_words_and_cover_nothing(angle):
+    def draw(axis):
+        axis.bar(range(8), range(8))
+        axis.set_xticks(range(8), [f"category {k}" for k in range(8)], rotation=angle, ha="right")
+
+    found = features(draw, size=(3, 2.5))
+    slanted = [box for box in found.text_boxes if box.slanted]
+    assert sorted(box.text for box in slanted) == [f"category {k}" for k in range(8)]
+    assert found.overlapping_text == []
+    assert not any(box.slanted for box in found.text_boxes if not box.text.startswith("category"))
 
 
 def test_blocks_of_a_jpeg():

@@ -151,13 +151,18 @@ class TestAxisNumbers:
             (["0", "500", "1k", "1.5k"], [0, 500, 1000, 1500]),
             (["0", "1,000", "2,000"], [0, 1000, 2000]),
             (["10-2", "10-1", "100", "101", "102"], [0.01, 0.1, 1, 10, 100]),
-            (["100", "101", "102", "103"], [100, 101, 102, 103]),  # no way to tell; read as printed
+            (["100", "101", "102", "103"], [1, 10, 100, 1000]),  # by OCR: powers that lost their superscripts
+            (["2^4", "2^6", "2^8"], [16, 64, 256]),
             (["0.00", "0.33", "0.67", "1.00"], [0, 0.33, 0.67, 1]),
             (["3", "2", "1", "0"], [3, 2, 1, 0]),
         ],
     )
     def test_one_axis(self, labels, values):
         assert axis_numbers(axis(labels)) == [pytest.approx(values)]
+
+    def test_what_the_pdf_tells_is_no_lost_power(self):
+        told = [box.model_copy(update={"source": "pdf"}) for box in axis(["100", "101", "102", "103"])]
+        assert axis_numbers(told) == [[100, 101, 102, 103]]
 
     def test_a_misread_label_is_left_out(self):
         assert axis_numbers(axis(["0.0", "0.2", "04", "0.6", "0.8"])) == [[0, 0.2, 0.6, 0.8]]
