@@ -34,6 +34,12 @@ def parser() -> argparse.ArgumentParser:
         "--results", type=Path, action="append", default=[], metavar="RUN_DIR", help="also publish a run's scores"
     )
     p.add_argument("--model", type=_repo_id, metavar="USER/NAME", help="the model that --results are about")
+    p.add_argument(
+        "--benchmark",
+        metavar="SPLIT",
+        help="also publish eval.yaml, by which the Hub shows a leaderboard of results on this split; the Hub validates it "
+        "and shows the frameworks and datasets that it lists",
+    )
     p.add_argument("--public", action="store_true", help="let anybody read it (default: private)")
     p.add_argument("--dry-run", action="store_true", help="check and show, and upload nothing")
     p.add_argument(
@@ -72,7 +78,9 @@ def _push(args: argparse.Namespace) -> int:
     if findings:
         raise InputError([finding.message for finding in findings])
     runs = [_run(folder, args.dataset) for folder in args.results]
-    uploads = [dataset_upload(args.dataset, args.repo), *([metric_upload(args.metric)] if args.metric else [])]
+    uploads = [dataset_upload(args.dataset, args.repo, args.benchmark)]
+    if args.metric:
+        uploads.append(metric_upload(args.metric))
     _show(uploads, public=args.public)
     for name in left_at_home(args.dataset):
         print(f"  not uploaded: {name}")

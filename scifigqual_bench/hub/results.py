@@ -31,8 +31,12 @@ if TYPE_CHECKING:
 STATISTICS = {"mae": "MAE", "within_1": "Within-1", "spearman": "Spearman"}
 DECIMALS = 6
 """Of a published number: more than gold has, fewer than binary arithmetic blurs."""
+NAME = "SciFigQual-Bench"
 TASK = "image-text-to-text"
 RESULTS_FOLDER = ".eval_results"
+BENCHMARK_FILE = "eval.yaml"
+FRAMEWORK = "scifigqual-bench"
+"""By this name the Hub would have to know what evaluates the tasks of the benchmark."""
 
 
 @dataclass(frozen=True)
@@ -94,10 +98,42 @@ def _faults(manifest: RunManifest, predictions: Path, dataset: DatasetFolder) ->
         yield f"it is part {manifest.shard} of a run; merge the parts"
 
 
+def task_id(column: str, statistic: str) -> str:
+    """The task under which the Hub lists one statistic of one column.
+
+    >>> task_id("overall_score", "mae")
+    'overall_score_mae'
+    """
+    return f"{column}_{statistic}"
+
+
+def benchmark_file(split: str) -> bytes:
+    """``eval.yaml``, which makes a dataset repository a benchmark of the Hub: the tasks that results refer to.
+
+    The Hub validates the file when it is pushed, takes frameworks and datasets from lists of its own, and ranks every
+    task from high to low; so the statistics of which more is better come first.
+
+    Args:
+        split: The split that results are of.
+    """
+    ranked = sorted(STATISTICS, key=lambda statistic: statistic == "mae")
+    tasks = [
+        {"id": task_id(column, statistic), "config": "default", "split": split}
+        for statistic in ranked
+        for column in COLUMNS
+    ]
+    content = {
+        "name": NAME,
+        "description": "Judging scientific figures in their manuscript: agreement of a judge's scores with the mean of "
+        "people's ratings, on five dimensions and overall.",
+        "evaluation_framework": FRAMEWORK,
+        "tasks": tasks,
+    }
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True).encode()
+
+
 def entries(run: Run, dataset_id: str, revision: str) -> list[EvalResultEntry]:
     """The results in the form of ``.eval_results/*.yaml``; statistics that are undefined or lack coverage are absent.
-
-    The task of an entry is ``{dimension}_{statistic}``, for example ``overall_score_mae``.
 
     Raises:
         InputError: The installed client is too old to write the form.
@@ -108,7 +144,7 @@ def entries(run: Run, dataset_id: str, revision: str) -> list[EvalResultEntry]:
         raise InputError("publishing results needs huggingface-hub 1.4: pip install -U huggingface-hub") from None
     date = (run.manifest.finished_at or run.manifest.started_at)[:10]
     return [
-        EvalResultEntry(dataset_id, f"{column}_{name}", value, dataset_revision=revision, date=date, notes=run.notes)
+        EvalResultEntry(dataset_id, task_id(column, name), value, dataset_revision=revision, date=date, notes=run.notes)
         for column, name, value in _values(run.report)
     ]
 
@@ -129,7 +165,7 @@ def card_results(run: Run, dataset_id: str, revision: str) -> list[EvalResult]:
             task_type=TASK,
             task_name="Judging scientific figures",
             dataset_type=dataset_id,
-            dataset_name="SciFigQual-Bench",
+            dataset_name=NAME,
             dataset_split=", ".join(run.manifest.splits),
             dataset_revision=revision,
             dataset_args={"protocol": run.manifest.protocol, "configuration": run.manifest.configuration_sha256},
@@ -196,7 +232,7 @@ def publish_results(api: HfApi, upload: Upload, *, user: str) -> Published:
     Raises:
         HubError: Something failed; the model's page shows what it showed before.
     """
-    title = f"SciFigQual-Bench results: {', '.join(sorted(name for name in upload.files if name != 'README.md'))}"
+    title = f"{NAME} results: {', '.join(sorted(name for name in upload.files if name != 'README.md'))}"
     own = upload.repo_id.split("/")[0] == user
     with told(f"{upload.repo_id}: looking for an open pull request"):
         revision = None if own else _open_request(api, upload.repo_id, title, user)

@@ -6,21 +6,35 @@ import re
 from pathlib import Path
 
 import scifigqual_bench
+from scifigqual_bench.dataset.folder import DatasetFolder
 from scifigqual_bench.hub.checks import PUBLISHED, published_files
 from scifigqual_bench.hub.publish import Upload
+from scifigqual_bench.hub.results import BENCHMARK_FILE, benchmark_file
 
 METRIC = "scifigqual"
 _LOADED = re.compile(r"""(\bload(?:_dataset)?\(["'])[^"'\n]+""")
 """A call in the card's examples, up to the name of what it loads."""
 
 
-def dataset_upload(folder: Path, repo_id: str) -> Upload:
+def dataset_upload(folder: Path, repo_id: str, benchmark: str | None = None) -> Upload:
     """The dataset repository: the published files of a folder; shards and logs of an earlier version give way.
 
     The card's examples load the repository there, and not a folder of this machine.
+
+    Args:
+        folder: The dataset.
+        repo_id: ``"user/name"``.
+        benchmark: The split that makes it a benchmark of the Hub; None for a dataset like others. See
+            :func:`~scifigqual_bench.hub.results.benchmark_file`.
+
+    Raises:
+        DatasetError: There is no such split.
     """
     files: dict[str, Path | bytes] = {file.relative_to(folder).as_posix(): file for file in published_files(folder)}
     card = (folder / "README.md").read_text(encoding="utf-8")
+    if benchmark is not None:
+        DatasetFolder(folder).count([benchmark])  # refuses unknown splits
+        files[BENCHMARK_FILE] = benchmark_file(benchmark)
     files["README.md"] = _LOADED.sub(rf"\g<1>{repo_id}", card).encode()
     return Upload(repo_id, "dataset", files, replaced=PUBLISHED)
 

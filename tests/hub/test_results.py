@@ -6,10 +6,11 @@ from huggingface_hub import ModelCard
 from huggingface_hub._eval_results import parse_eval_result_entries
 
 from scifigqual_bench.commands.push_to_hub import _run
-from scifigqual_bench.dataset.folder import DatasetFolder
+from scifigqual_bench.dataset.folder import DatasetError, DatasetFolder
 from scifigqual_bench.errors import InputError
 from scifigqual_bench.hub.publish import HubError
-from scifigqual_bench.hub.results import publish_results, read_manifest, results_upload
+from scifigqual_bench.hub.results import entries, publish_results, read_manifest, results_upload
+from scifigqual_bench.hub.uploads import dataset_upload
 from tests.hub.hub_server import Blob
 
 DATASET = "user/scifigqual-bench"
@@ -31,13 +32,26 @@ def add_model(hub, name, card=None):
 def test_the_file_is_what_the_hub_reads(hub, api, run):
     add_model(hub, "user/judge")
     upload = results_upload(api, [run], "user/judge", DATASET, REVISION)
-    entries = parse_eval_result_entries(yaml.safe_load(upload.files[f".eval_results/{run.name}.yaml"]))
-    found = {entry.task_id: entry for entry in entries}
+    read = parse_eval_result_entries(yaml.safe_load(upload.files[f".eval_results/{run.name}.yaml"]))
+    found = {entry.task_id: entry for entry in read}
     headline = run.report.columns["overall_score"].headline
     assert found["overall_score_mae"].value == pytest.approx(headline.mae.value, abs=1e-6)
     assert found["caption_consistency_within_1"].dataset_id == DATASET
-    assert {entry.dataset_revision for entry in entries} == {REVISION}
-    assert entries[0].notes == "protocol direct, backend rules, 25 rated figures, 100.0% of the open items scored"
+    assert {entry.dataset_revision for entry in read} == {REVISION}
+    assert read[0].notes == "protocol direct, backend rules, 25 rated figures, 100.0% of the open items scored"
+
+
+def test_a_benchmark_lists_the_tasks_that_results_are_of(run, sample_dataset):
+    upload = dataset_upload(sample_dataset, DATASET, "rated")
+    content = yaml.safe_load(upload.files["eval.yaml"])
+    assert list(content) == ["name", "description", "evaluation_framework", "tasks"]
+    assert all((task["config"], task["split"]) == ("default", "rated") for task in content["tasks"])
+    ids = [task["id"] for task in content["tasks"]]
+    assert len(set(ids)) == len(ids) == 18 and ids[0].endswith("within_1") and ids[-1].endswith("mae")
+    assert {entry.task_id for entry in entries(run, DATASET, REVISION)} <= set(ids)
+    assert "eval.yaml" not in dataset_upload(sample_dataset, DATASET).files
+    with pytest.raises(DatasetError, match="no split eval1200; it has rated, unrated"):
+        dataset_upload(sample_dataset, DATASET, "eval1200")
 
 
 def test_statistics_that_are_undefined_are_absent(hub, api, run):
