@@ -37,8 +37,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--benchmark",
         metavar="SPLIT",
-        help="also publish eval.yaml, by which the Hub shows a leaderboard of results on this split; the Hub validates it "
-        "and shows the frameworks and datasets that it lists",
+        help="also publish eval.yaml, by which the Hub shows a leaderboard of results on this split; the Hub "
+        "validates it, and shows the frameworks and datasets that it lists",
     )
     p.add_argument("--public", action="store_true", help="let anybody read it (default: private)")
     p.add_argument("--dry-run", action="store_true", help="check and show, and upload nothing")
