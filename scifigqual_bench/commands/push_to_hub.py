@@ -121,11 +121,14 @@ def _run(folder: Path, dataset: Path) -> Run:
     from scifigqual_bench.scoring import score
 
     path = folder / "predictions.jsonl"
-    manifest = read_manifest(path, DatasetFolder(dataset))
+    data = DatasetFolder(dataset)
+    manifest = read_manifest(path, data)
     gold = read_gold(dataset, manifest.splits)
     need_ratings(gold)
     file = read_predictions_of([path], gold)[path]
-    return Run(manifest, score(rated_rows(file.rows, gold), gold.rows, missing="unanswered", resamples=0))
+    report = score(rated_rows(file.rows, gold), gold.rows, missing="unanswered", resamples=0)
+    rated = (split for split in manifest.splits if any(row["gold"] for row in data.rows([split], columns=["gold"])))
+    return Run(manifest, report, tuple(rated))
 
 
 def _version(folder: Path) -> str | None:

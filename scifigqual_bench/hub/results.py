@@ -6,7 +6,7 @@ from the predictions and the dataset that is being published: a file of scores i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,10 +46,12 @@ class Run:
     Attributes:
         manifest: What makes the run repeatable.
         report: Its scores, computed from the predictions.
+        splits: The splits whose rated figures were scored.
     """
 
     manifest: RunManifest
     report: Report
+    splits: tuple[str, ...]
 
     @property
     def name(self) -> str:
@@ -98,13 +100,13 @@ def _faults(manifest: RunManifest, predictions: Path, dataset: DatasetFolder) ->
         yield f"it is part {manifest.shard} of a run; merge the parts"
 
 
-def task_id(column: str, statistic: str) -> str:
-    """The task under which the Hub lists one statistic of one column.
+def task_id(splits: Sequence[str], column: str, statistic: str) -> str:
+    """The task under which the Hub lists one statistic of one column; numbers of other splits are another task.
 
-    >>> task_id("overall_score", "mae")
-    'overall_score_mae'
+    >>> task_id(["eval1200"], "overall_score", "mae")
+    'eval1200_overall_score_mae'
     """
-    return f"{column}_{statistic}"
+    return "_".join([*splits, column, statistic])
 
 
 def benchmark_file(split: str) -> bytes:
@@ -118,7 +120,7 @@ def benchmark_file(split: str) -> bytes:
     """
     ranked = sorted(STATISTICS, key=lambda statistic: statistic == "mae")
     tasks = [
-        {"id": task_id(column, statistic), "config": "default", "split": split}
+        {"id": task_id([split], column, statistic), "config": "default", "split": split}
         for statistic in ranked
         for column in COLUMNS
     ]
@@ -144,7 +146,14 @@ def entries(run: Run, dataset_id: str, revision: str) -> list[EvalResultEntry]:
         raise InputError("publishing results needs huggingface-hub 1.4: pip install -U huggingface-hub") from None
     date = (run.manifest.finished_at or run.manifest.started_at)[:10]
     return [
-        EvalResultEntry(dataset_id, task_id(column, name), value, dataset_revision=revision, date=date, notes=run.notes)
+        EvalResultEntry(
+            dataset_id,
+            task_id(run.splits, column, name),
+            value,
+            dataset_revision=revision,
+            date=date,
+            notes=run.notes,
+        )
         for column, name, value in _values(run.report)
     ]
 
@@ -166,7 +175,7 @@ def card_results(run: Run, dataset_id: str, revision: str) -> list[EvalResult]:
             task_name="Judging scientific figures",
             dataset_type=dataset_id,
             dataset_name=NAME,
-            dataset_split=", ".join(run.manifest.splits),
+            dataset_split=", ".join(run.splits),
             dataset_revision=revision,
             dataset_args={"protocol": run.manifest.protocol, "configuration": run.manifest.configuration_sha256},
             metric_type=name,

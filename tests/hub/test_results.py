@@ -35,8 +35,8 @@ def test_the_file_is_what_the_hub_reads(hub, api, run):
     read = parse_eval_result_entries(yaml.safe_load(upload.files[f".eval_results/{run.name}.yaml"]))
     found = {entry.task_id: entry for entry in read}
     headline = run.report.columns["overall_score"].headline
-    assert found["overall_score_mae"].value == pytest.approx(headline.mae.value, abs=1e-6)
-    assert found["caption_consistency_within_1"].dataset_id == DATASET
+    assert found["rated_overall_score_mae"].value == pytest.approx(headline.mae.value, abs=1e-6)
+    assert found["rated_caption_consistency_within_1"].dataset_id == DATASET
     assert {entry.dataset_revision for entry in read} == {REVISION}
     assert read[0].notes == "protocol direct, backend rules, 25 rated figures, 100.0% of the open items scored"
 
