@@ -252,6 +252,21 @@ class Axis(Record):
     bbox: BBox
 
 
+class Curve(Record):
+    """A line of a plot, as the PDF draws it.
+
+    Attributes:
+        panel: As in :class:`Axis`; None where the axes around it were not both read.
+        colour: As ``"#rrggbb"``.
+        direction: The way of its values as those of the bottom axis grow: up or down on the whole of it, level, or
+            anything else.
+    """
+
+    panel: int | None = None
+    colour: str
+    direction: Literal["rising", "falling", "level", "mixed"]
+
+
 FEATURES_VERSION = "3"
 
 
@@ -301,6 +316,7 @@ class ImageFeatures(Record):
         panel_letters: Panel letters found, lower case, in reading order, for example ``["a", "b"]``.
         axis_numbers: Numbers along the left edge of a plot area, from bottom to top, one list a panel.
         axes: Numbered axes, left and bottom ones, panel by panel.
+        curves: Lines of plots with their directions, where the PDF draws them in one go.
         legend: Texts that stand beside a key (a stroke, a patch or a marker), in reading order.
         clipped_edges: Edges ("left", "right", "top", "bottom") where ink runs off the image.
         standing_bars: Bars in the largest row of bars that stand on a common line; None where nobody looked.
@@ -348,6 +364,7 @@ class ImageFeatures(Record):
     panel_letters: list[str] = []
     axis_numbers: list[list[float]] = []
     axes: list[Axis] = []
+    curves: list[Curve] = []
     legend: list[str] = []
     clipped_edges: list[str] = []
     standing_bars: int | None = None

@@ -258,6 +258,35 @@ def directions(text: str) -> list[Direction]:
     return [claim for clause in clauses if (claim := _direction(clause)) is not None]
 
 
+_TREND = re.compile(
+    r"\b(?:increas(?:es?|ed|ing)|ris(?:es?|ing)|rose|grow(?:s|ing)?|grew|climb(?:s|ed|ing)?|goes (?:up|down)|"
+    r"decreas(?:es?|ed|ing)|declin(?:es?|ed|ing)|drop(?:s|ped|ping)?|fall(?:s|ing)?|fell|shrink(?:s|ing)?)\b"
+    r"(?:\s+\w+ly)?\s+(?:with|as|over)\b",
+    re.IGNORECASE,
+)
+_HEDGE = re.compile(
+    r"\b(?:first|initially|then|until|before|after|up to|only|except|unless|eventually|could|can|may|might|should|"
+    r"would|expect\w*|hypothesi\w*|faster|slower|more|less|rate)\b",
+    re.IGNORECASE,
+)
+
+
+def trend_claims(text: str) -> list[Direction]:
+    """The claims of :func:`directions` that a plot of the subject over its driver shows to be right or wrong.
+
+    Only plain ones, "rises with" or "falls as": what is better or lower is compared, and what is said to hold at first,
+    up to a point or perhaps needs a reader.
+
+    >>> [claim.up for claim in trend_claims("Accuracy rises with depth. A has lower loss. Loss falls with n at first.")]
+    [True]
+    """
+    return [
+        claim
+        for claim in directions(text)
+        if claim.driver and _TREND.search(claim.phrase) and not _HEDGE.search(claim.phrase)
+    ]
+
+
 def _direction(clause: str) -> Direction | None:
     verb = _DIRECTION.search(clause)
     if verb is None or _NEGATION.search(clause):

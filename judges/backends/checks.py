@@ -18,6 +18,7 @@ from scifigqual_bench.features.overlap import MIN_INSIDE, content_words, number_
 from scifigqual_bench.pdf.citations import PARAGRAPH_BREAK, find_mentions, kind_of, sentences
 from scifigqual_bench.records import Axis, Citation, CitationKind, ImageFeatures, TextBox
 from scifigqual_bench.text_rules import (
+    Direction,
     caption_body,
     caption_labels,
     caption_sentences,
@@ -28,6 +29,7 @@ from scifigqual_bench.text_rules import (
     omits_groups,
     panel_phrases,
     reversed_pair,
+    trend_claims,
     word_count,
 )
 
@@ -625,6 +627,88 @@ def panels_not_explained(view: View) -> str | None:
     return f"the caption explains none of the panels {', '.join(view.panel_letters)}"
 
 
+@dataclass(frozen=True)
+class Contradiction:
+    """A claim of a trend that the lines of a plot deny.
+
+    Attributes:
+        phrase: The claim as written.
+        up: What it says.
+        lines: Number of lines that go the other way.
+        axis: The left axis of their plot.
+    """
+
+    phrase: str
+    up: bool
+    lines: int
+    axis: Axis
+
+
+def contradicted(view: View, texts: Sequence[str]) -> Contradiction | None:
+    """The first claim that an axis goes up (down) over another where every line of that plot goes down (up).
+
+    Level lines say nothing, and one line that goes the claimed way or to and fro is enough to believe the claim; so is
+    one in a plot whose axes were not read.
+    """
+    image = view.image
+    if image is None or not image.curves:
+        return None
+    for claim in (claim for text in texts for claim in trend_claims(text)):
+        plots = _plots_of(claim, image)
+        lines = [curve for curve in image.curves if curve.panel is None or curve.panel in plots]
+        moving = [curve for curve in lines if curve.direction != "level"]
+        other = "falling" if claim.up else "rising"
+        if plots and moving and all(curve.direction == other for curve in moving):
+            axis = next(axis for axis in image.axes if axis.side == "left" and axis.panel in plots)
+            return Contradiction(claim.phrase, claim.up, len(moving), axis)
+    return None
+
+
+def _plots_of(claim: Direction, image: ImageFeatures) -> set[int]:
+    """Panels whose left axis is titled as what moves, and the bottom one as what it moves with."""
+    named = {
+        side: {a.panel for a in image.axes if a.side == side and _titled(a, words)}
+        for side, words in (("left", claim.subject), ("bottom", claim.driver))
+    }
+    return named["left"] & named["bottom"]
+
+
+def _titled(axis: Axis, words: frozenset[str]) -> bool:
+    title = axis.title or ""
+    return bool((content_words(title) | {name.lower() for name in metrics_named(title)}) & words)
+
+
+def caption_contradiction(view: View) -> Contradiction | None:
+    """Where the lines of a plot deny the caption."""
+    return contradicted(view, [view.caption] if view.caption else [])
+
+
+def citing_contradiction(view: View) -> Contradiction | None:
+    """Where they deny the citing text."""
+    return contradicted(view, _cited_paragraphs(view))
+
+
+def caption_contradicted(view: View) -> str | None:
+    """A caption that tells the opposite of what all lines of the plot do."""
+    return _told_contradiction("the caption says", caption_contradiction(view))
+
+
+def citing_contradicted(view: View) -> str | None:
+    """The same of the citing text."""
+    return _told_contradiction("the text says", citing_contradiction(view))
+
+
+def _told_contradiction(who: str, found: Contradiction | None) -> str | None:
+    if found is None:
+        return None
+    lines = f"all {found.lines} lines go" if found.lines > 1 else "the line goes"
+    return f"{who} {_quote(found.phrase)}, and {lines} {'down' if found.up else 'up'} along {_quote(found.axis.title)}"
+
+
+def _cited_paragraphs(view: View) -> list[str]:
+    return [part for _, text in view.citations or () for part in text.split(PARAGRAPH_BREAK)]
+
+
 # --- checks on the citing text --------------------------------------------------------------------------------------
 
 
@@ -666,8 +750,7 @@ def citing_words_absent(view: View) -> str | None:
 
 def reversed_trend(view: View) -> str | None:
     """One trend told in two directions, by caption and citing text or by two paragraphs."""
-    cited = [part for _, text in view.citations or () for part in text.split(PARAGRAPH_BREAK)]
-    pair = reversed_pair([*([view.caption] if view.caption else []), *cited])
+    pair = reversed_pair([*([view.caption] if view.caption else []), *_cited_paragraphs(view)])
     return f"opposite trends: {_quote(pair[0])} against {_quote(pair[1])}" if pair else None
 
 

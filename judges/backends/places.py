@@ -108,3 +108,9 @@ def quantity(view: View) -> Box | None:
 def metric(view: View) -> Box | None:
     """The first text that names a metric."""
     return _box(next((box for box in _boxes(view) if metrics_named(box.text)), None))
+
+
+def contradicting_axis(view: View) -> Box | None:
+    """The numbers of the axis along which the lines go the other way."""
+    found = checks.caption_contradiction(view) or checks.citing_contradiction(view)
+    return tuple(found.axis.bbox) if found else None

@@ -446,6 +446,15 @@ CAPTION_AND_IMAGE_RULES = (
         place=places.metric,
     ),
     Rule(
+        "CC-TREND-REVERSED",
+        {CC: -3.5, MR: -3.0},
+        checks.caption_contradicted,
+        "The caption tells the opposite of what the plot shows.",
+        "Rubric: a mismatch; as heavy as a caption of another figure.",
+        "Read the trend off the figure again and correct the caption, or the figure.",
+        place=places.contradicting_axis,
+    ),
+    Rule(
         "CC-WORDS-ABSENT",
         {CC: -1.0},
         checks.words_absent,
@@ -529,6 +538,16 @@ CONTEXT_RULES = (
         "Read the trend off the figure again and correct the side that is wrong.",
         cap="reversed-trend",
         severity="contradiction",
+    ),
+    Rule(
+        "CTX-TREND-DENIED",
+        {},
+        checks.citing_contradicted,
+        "The text tells the opposite of what the plot shows.",
+        "A hard cap.",
+        "Read the trend off the figure again and correct the text, or the figure.",
+        cap="reversed-trend",
+        place=places.contradicting_axis,
     ),
 )
 

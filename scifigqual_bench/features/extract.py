@@ -14,6 +14,7 @@ from PIL import Image, ImageOps
 from scifigqual_bench.features.axes import bar_base, bottom_axes, left_axes, plot_axes, stands_right
 from scifigqual_bench.features.bars import lying_bars, row_of_bars
 from scifigqual_bench.features.colour import colour_statistics, text_contrast
+from scifigqual_bench.features.curves import curves
 from scifigqual_bench.features.legend import legend_entries
 from scifigqual_bench.features.ocr import NoOcr, OcrEngine
 from scifigqual_bench.features.overlap import caption_overlap
@@ -84,6 +85,7 @@ def image_features(
     left = [axis for axis in left_axes(boxes) if not stands_right(rgb, axis)]
     bottom, standing, lying = bottom_axes(boxes), row_of_bars(rgb), lying_bars(rgb)
     bars = standing or lying
+    axes = plot_axes(left, bottom, boxes, letters)
     ticks = {id(label) for axis in (*left, *bottom) for label in axis.labels}
     return ImageFeatures(
         **asdict(vision_statistics(rgb)),
@@ -104,7 +106,8 @@ def image_features(
         rotated_text=sum(box.rotated for box in boxes),
         panel_letters=letters,
         axis_numbers=[list(axis.numbers) for axis in left],
-        axes=plot_axes(left, bottom, boxes, letters),
+        axes=axes,
+        curves=curves(printed.strokes, axes, (height, width)) if printed else [],
         legend=legend_entries(rgb, [box for box in boxes if id(box) not in ticks]),
         standing_bars=standing.count if standing else 0,
         lying_bars=lying.count if lying else 0,

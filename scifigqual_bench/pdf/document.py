@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,6 +27,8 @@ MAX_SIDE = 7_200.0
 """Points: a page with a longer side, 100 inches, is no page of a paper, and rasters of it would fill the memory."""
 MAX_DRAWINGS = 300_000
 """Paths of one page that are kept; a plot of as many points has none that would be missed."""
+MIN_PIECES, MAX_POINTS = 3, 200
+"""Pieces of a stroke whose points are kept, and points that are kept of it."""
 LONG = 25
 """Characters; lines that are longer tell which way a page's text runs. Labels of axes are short, and do not."""
 _CONTROLS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -125,12 +127,15 @@ class Drawing:
         fill: Fill colour as RGB in 0..1, None when not filled.
         stroke: Stroke colour as RGB in 0..1, None when not stroked.
         rect: Whether it is a plain rectangle.
+        points: Of a line without filling that is one stroke of at least :data:`MIN_PIECES`, in points of the page,
+            about :data:`MAX_POINTS` at most, clipped or not; empty for everything else.
     """
 
     bbox: Rect
     fill: tuple[float, float, float] | None
     stroke: tuple[float, float, float] | None
     rect: bool
+    points: tuple[tuple[float, float], ...] = ()
 
     @property
     def shows(self) -> bool:
@@ -435,7 +440,21 @@ class _Drawings:
             self.left_out += 1
             return
         items = path["items"]
-        self.found.append(Drawing(bbox=box, fill=fill, stroke=stroke, rect=len(items) == 1 and items[0][0] == "re"))
+        rect = len(items) == 1 and items[0][0] == "re"
+        points = _points(items) if fill is None and len(items) >= MIN_PIECES else ()
+        self.found.append(Drawing(bbox=box, fill=fill, stroke=stroke, rect=rect, points=points))
+
+
+def _points(items: Sequence[tuple]) -> tuple[tuple[float, float], ...]:
+    """The ends of the pieces of one stroke, evenly thinned out; empty where a piece does not go on from the last."""
+    points: list[tuple[float, float]] = []
+    for kind, *corners in items:
+        if kind not in ("l", "c") or (points and tuple(corners[0]) != points[-1]):
+            return ()
+        points += [tuple(corners[0])] if not points else []
+        points.append(tuple(corners[-1]))
+    step = -(-len(points) // MAX_POINTS)
+    return (*points[:-1:step], points[-1])
 
 
 def _within(box: Rect, frame: Rect) -> Rect | None:

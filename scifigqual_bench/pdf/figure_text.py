@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scifigqual_bench.features.curves import Stroke
 from scifigqual_bench.pdf.document import Drawing, Rect
 from scifigqual_bench.pdf.render import Crop
 from scifigqual_bench.pdf.words import clean_text
@@ -66,17 +67,19 @@ class PrintedFigure:
         rasters: The embedded images.
         unread: Boxes, in pixels of the crop, of characters that the PDF does not name.
         outlined: Whether shapes of the size of letters stand in rows: text may be drawn instead of written.
+        strokes: Lines that are drawn in one go, of several pieces.
     """
 
     words: tuple[TextBox, ...] = ()
     rasters: tuple[Raster, ...] = ()
     unread: tuple[Rect, ...] = ()
     outlined: bool = False
+    strokes: tuple[Stroke, ...] = ()
 
     @property
     def without_text(self) -> PrintedFigure:
-        """Its images alone."""
-        return PrintedFigure(rasters=self.rasters)
+        """Its images and lines alone."""
+        return PrintedFigure(rasters=self.rasters, strokes=self.strokes)
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,7 @@ def read_figure(page: object, crop: Crop, drawings: Sequence[Drawing] = ()) -> P
         rasters=rasters,
         unread=tuple(unread),
         outlined=_outlined(drawings, crop.frame, [word.box for word, _ in words]),
+        strokes=tuple(_strokes(drawings, place)),
     )
 
 
@@ -153,6 +157,14 @@ class _Placement:
         x0, y0 = ((rect[k] - self.frame[k]) * self.scale for k in (0, 1))
         x1, y1 = ((rect[k + 2] - self.frame[k]) * self.scale for k in (0, 1))
         return x0, y0, x1, y1
+
+
+def _strokes(drawings: Sequence[Drawing], place: _Placement) -> Iterator[Stroke]:
+    """Lines of several pieces whose visible part lies in the figure."""
+    for drawing in drawings:
+        if drawing.points and drawing.stroke and place.box(drawing.bbox) is not None:
+            points = tuple((round(x, 1), round(y, 1)) for x, y, *_ in (place.raw((*p, *p)) for p in drawing.points))
+            yield Stroke(points, "#" + "".join(f"{round(255 * part):02x}" for part in drawing.stroke))
 
 
 # --- words ----------------------------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ from scifigqual_bench.judges.parse import answer_record, parse_answer
 from scifigqual_bench.judges.payload import JudgeItem, build_request
 from scifigqual_bench.judges.protocols import PROTOCOLS
 from scifigqual_bench.judges.run import DatasetInfo, run_judge
-from scifigqual_bench.records import Axis, Citation, ImageFeatures, Prediction, SidecarFeatures, TextBox
+from scifigqual_bench.records import Axis, Citation, Curve, ImageFeatures, Prediction, SidecarFeatures, TextBox
 from scifigqual_bench.rubric import DIMENSION_KEYS, SHORT_NAMES
 from tests.factory import figure
 from tests.judges.scripted import LANGUAGE, VISION, image_features, item
@@ -135,7 +135,15 @@ KEYED_PLOT = {
 WORDS = ("encoder", "decoder", "attention", "gate", "memory", "query", "kernel", "lexicon", "parser")
 AXIS = [[0.0, 20.0, 40.0, 60.0]]
 
+
 # Rule -> a view in which it finds something, and views, near it, in which it does not.
+def lines(*directions: str, panels: tuple[int | None, ...] = ()) -> dict[str, Any]:
+    """A plot of accuracy over depth with lines of these directions, in the first panel where nothing else is said."""
+    places = panels or (0,) * len(directions)
+    drawn = [Curve(panel=k, colour="#000000", direction=way) for k, way in zip(places, directions, strict=True)]
+    return {"axes": [axis(title="Accuracy"), axis(side="bottom", title="Depth")], "curves": drawn}
+
+
 EXAMPLES: dict[str, tuple[View, list[View]]] = {
     "VC-COARSE": (view(width=400), [view(width=600), view(width=300), view(width=400, print_width_pt=None)]),
     "VC-VERY-COARSE": (view(width=300), [view(width=400)]),
@@ -221,6 +229,7 @@ EXAMPLES: dict[str, tuple[View, list[View]]] = {
             view(standing_bars=None, axis_numbers=[[60.0, 70.0, 80.0, 90.0]]),
             view(standing_bars=6, axis_numbers=[[60.0, 70.0, 80.0, 90.0]], bar_base=65.0),  # boxes of a box plot
             view(standing_bars=6, axis_numbers=[[20.0, 40.0, 60.0]], bar_base=0.0),
+            view(lying_bars=6, axis_numbers=[[60.0, 70.0, 80.0]], bar_base=60.0),  # the other axis
         ],
     ),
     "MR-UNTITLED-AXIS": (
@@ -275,6 +284,18 @@ EXAMPLES: dict[str, tuple[View, list[View]]] = {
         ],
     ),
     "CC-METRIC-DIFFERS": (view("Figure 1: BLEU of both models."), [view(), view("Figure 1: Training.")]),
+    "CC-TREND-REVERSED": (
+        view("Accuracy rises with depth.", **lines("falling", "falling", "level")),
+        [
+            view("Accuracy rises with depth.", **lines("falling", "rising")),
+            view("Accuracy rises with depth.", **lines("falling", "mixed")),
+            view("Accuracy rises with depth.", **lines("level")),
+            view("Accuracy rises with depth.", **lines()),
+            view("Accuracy rises with depth.", **lines("falling", "rising", panels=(0, None))),
+            view("Accuracy rises with width.", **lines("falling")),
+            view("Accuracy falls with depth.", **lines("falling")),
+        ],
+    ),
     "CC-WORDS-ABSENT": (
         view(text_boxes=boxes(*WORDS)),
         [
@@ -321,6 +342,13 @@ EXAMPLES: dict[str, tuple[View, list[View]]] = {
     "CTX-REVERSED-TREND": (
         view("Figure 1: Accuracy rises with depth.", "Accuracy falls with depth."),
         [view("Figure 1: Accuracy rises with depth.", "Accuracy rises with depth.")],
+    ),
+    "CTX-TREND-DENIED": (
+        view(citing="Figure 1 shows that accuracy rises with depth.", **lines("falling")),
+        [
+            view("Accuracy rises with depth.", **lines("falling")),
+            view(citing="Figure 1 shows that accuracy rises with depth.", **lines("rising")),
+        ],
     ),
 }
 
