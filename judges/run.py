@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib import metadata
+from io import FileIO
 from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
@@ -246,14 +247,22 @@ def _sitting(
     if prepare is not None:
         todo = ([prepare(item) for item in group] for group in todo)
     stopped = budget.exceeded(usage)
+    passed_over = False
+
+    def judge_unless_stopped(batch: list[list[JudgeItem]]) -> list[Prediction]:
+        nonlocal passed_over
+        if stopped is None:
+            return judge(batch)
+        passed_over = True  # it waited for a worker when the run stopped
+        return []
 
     def batches() -> Iterator[list[list[JudgeItem]]]:
         while stopped is None and (batch := list(islice(todo, 1 if concurrent else groups_at_once))):
             yield batch
 
-    judged = _in_parallel(judge, batches(), backend) if concurrent else map(judge, batches())
+    judged = _in_parallel(judge_unless_stopped, batches(), backend) if concurrent else map(judge, batches())
     with (
-        predictions.open("ab") as file,
+        predictions.open("ab", buffering=0) as file,
         tqdm(
             total=manifest.figures, initial=len(statuses), desc=manifest.protocol, unit="fig", disable=not progress
         ) as bar,
@@ -261,8 +270,7 @@ def _sitting(
     ):
         for batch in judged:
             for prediction in batch:
-                file.write(prediction.model_dump_json().encode() + b"\n")
-                file.flush()
+                _append(file, prediction.model_dump_json().encode() + b"\n")
                 statuses[prediction.figure_id] = prediction.status
                 usage = add_usage(usage, prediction, price)
                 served |= _served(prediction)
@@ -273,8 +281,10 @@ def _sitting(
             stopped = stopped or budget.exceeded(usage)
             bar.set_postfix(_failures(statuses.values()), refresh=False)
 
-    if stopped and next(todo, None) is None:
+    if stopped and not passed_over and next(todo, None) is None:
         stopped = None  # it was the last figure that reached the limit
+    elif stopped:
+        stopped = budget.exceeded(usage) or stopped  # with what was under way
     ended = {
         "usage": usage,
         "served_models": sorted(served),
@@ -286,6 +296,16 @@ def _sitting(
     manifest = manifest.model_copy(update=ended)
     write_manifest(out_dir, manifest)
     return manifest
+
+
+def _append(file: FileIO, line: bytes) -> None:
+    """Write a line, all of it: a full disk takes a part first, and fails then."""
+    try:
+        while line:
+            line = line[file.write(line) :]
+    except OSError as error:
+        text = f"{error.strerror}; the rows that were written are kept, and the same command goes on"
+        raise InputError(f"{file.name}: {text}") from None
 
 
 @contextmanager

@@ -312,9 +312,11 @@ class OpenAIBackend:
         if status == 402 or error.code == "insufficient_quota":
             text = f"the account behind {variable} has no credit left; the run can be resumed"
             return _Failure(f"{where}; {text}", fatal=True)
+        # llama-cpp-python says so with status 500.
+        if status in (400, 422, 500) and self._options.structured != "none" and _ABOUT_FORM.search(detail):
+            return _Failure(f"{detail}; {self._other_forms()}")
         if not is_transient(status):
-            refused = status in (400, 422) and self._options.structured != "none" and _ABOUT_FORM.search(detail)
-            return _Failure(f"{detail}; {self._other_forms()}" if refused else detail)
+            return _Failure(detail)
         wait = retry_after(error.response.headers)
         if wait is not None and wait > LONGEST_WAIT:
             return _Failure(f"{detail}; the server asks to wait {wait:.0f} s")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import copy
+import math
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from scifigqual_bench.judges.payload import JudgeItem
     from scifigqual_bench.judges.protocols import ProtocolName
     from scifigqual_bench.judges.shards import Shard
-    from scifigqual_bench.records import RunManifest
+    from scifigqual_bench.records import Control, RunManifest
 
 STRUCTURED = ("json_schema", "json_schema_ranges", "json_schema_full", "json_object_schema", "json_object", "none")
 """Forms in which answers are asked for (``scifigqual_bench.judges.schemas.Structured``)."""
@@ -107,7 +109,7 @@ def add_commands(commands: Any) -> None:
     costs.add_argument(
         "--prices", type=Path, metavar="FILE", help="YAML, MODEL: {prompt: X, completion: Y}, per million"
     )
-    costs.add_argument("--max-cost", type=float, metavar="X", help="budget in the currency of --prices")
+    costs.add_argument("--max-cost", type=_amount, metavar="X", help="budget in the currency of --prices")
     costs.add_argument("--max-tokens-total", type=positive, metavar="N", help="budget of prompt and answer tokens")
 
     # No defaults here: what is not given is left to --run or to the backend.
@@ -144,6 +146,13 @@ def add_commands(commands: Any) -> None:
     merge.set_defaults(command=_merge)
 
 
+def _amount(text: str) -> float:
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"expected a number above 0, found {text}")
+    return value
+
+
 def _temperature(text: str) -> float | None:
     return None if text == "none" else float(text)
 
@@ -168,28 +177,50 @@ def _judge(args: argparse.Namespace) -> int:
     return _by_tasks(args)
 
 
-def _run(args: argparse.Namespace, shard: Shard | None, out: Path) -> RunManifest:
-    """Judge a shard, or all, into a run folder."""
-    from scifigqual_bench.judges.cache import with_cache
-    from scifigqual_bench.judges.costs import Budget
+@dataclass(frozen=True)
+class _Job:
+    """What the arguments ask for: figures, protocol, and who answers at what price."""
+
+    folder: DatasetFolder
+    splits: tuple[str, ...]
+    measurements: Measurements
+    protocol: ProtocolName
+    backend: Backend
+    price: Price | None
+
+
+@contextmanager
+def _job(args: argparse.Namespace) -> Iterator[_Job]:
+    """Make ready what a run and a dry run both need; the backend is closed in the end."""
+    from scifigqual_bench.judges.costs import price_of, read_prices
     from scifigqual_bench.judges.measure import ocr_measurements
-    from scifigqual_bench.judges.run import DatasetInfo, run_judge
 
     measurements = ocr_measurements()
     folder, splits = _opened(args)
+    prices = None if args.prices is None else read_prices(args.prices)
     with ExitStack() as stack:
         protocol, backend = _protocol_and_backend(args, measurements)
         if hasattr(backend, "close"):
             stack.callback(backend.close)
-        price = _price(args, backend)
-        info = DatasetInfo(folder.name, folder.fingerprint(splits), splits, _count(folder, splits, shard))
+        price = None if prices is None else price_of(backend.model, prices)
+        yield _Job(folder, splits, measurements, protocol, backend, price)
+
+
+def _run(args: argparse.Namespace, shard: Shard | None, out: Path) -> RunManifest:
+    """Judge a shard, or all, into a run folder."""
+    from scifigqual_bench.judges.cache import with_cache
+    from scifigqual_bench.judges.costs import Budget
+    from scifigqual_bench.judges.run import DatasetInfo, run_judge
+
+    with _job(args) as job:
+        figures = _count(job.folder, job.splits, shard)
         return run_judge(
-            _items(folder, splits, args, shard, protocol),
-            protocol,
-            backend if args.cache is None else with_cache(backend, args.cache),
+            _items(job, args.control, shard),
+            job.protocol,
+            job.backend if args.cache is None else with_cache(job.backend, args.cache),
             out,
-            info,
-            features=measurements,
+            DatasetInfo(job.folder.name, job.folder.fingerprint(job.splits), job.splits, figures),
+            features=job.measurements,
             batch_size=args.batch_size,
             paper_batch=args.paper_batch,
             with_map=args.figure_map,
@@ -197,7 +228,7 @@ def _run(args: argparse.Namespace, shard: Shard | None, out: Path) -> RunManifes
             control=args.control,
             shard=None if shard is None else str(shard),
             retry_failed=args.retry_failed,
-            price=price,
+            price=job.price,
             budget=Budget(args.max_tokens_total, args.max_cost),
             max_failures=args.max_failures,
             progress=args.executor is None,  # the bars of several tasks would be drawn over each other
@@ -235,12 +266,6 @@ def _run_share(args: argparse.Namespace, shard: Shard, out: Path) -> RunManifest
 def _opened(args: argparse.Namespace) -> tuple[DatasetFolder, tuple[str, ...]]:
     folder = open_dataset(args.dataset, args.split, images=not args.dry_run)
     return folder, tuple(args.split or folder.splits)
-
-
-def _price(args: argparse.Namespace, backend: Backend) -> Price | None:
-    from scifigqual_bench.judges.costs import price_of, read_prices
-
-    return None if args.prices is None else price_of(backend.model, read_prices(args.prices))
 
 
 def _protocol_and_backend(args: argparse.Namespace, measurements: Measurements) -> tuple[ProtocolName, Backend]:
@@ -326,18 +351,12 @@ def _laid_down(args: argparse.Namespace, name: str, fitted: Fitted) -> Fitted:
     return fitted
 
 
-def _items(
-    folder: DatasetFolder,
-    splits: tuple[str, ...],
-    args: argparse.Namespace,
-    shard: Shard | None,
-    protocol: ProtocolName,
-) -> Iterator[JudgeItem]:
+def _items(job: _Job, control: Control | None, shard: Shard | None) -> Iterator[JudgeItem]:
     """The figures to judge. The control comes before the shard, so that a figure gets the same image in any shard."""
     from scifigqual_bench.judges.controls import under_control
     from scifigqual_bench.judges.payload import JudgeItem
 
-    items = under_control((JudgeItem(*row) for row in folder.figures(splits)), args.control, protocol)
+    items = under_control((JudgeItem(*row) for row in job.folder.figures(job.splits)), control, job.protocol)
     return items if shard is None else (item for item in items if item.figure.paper_id in shard)
 
 
@@ -349,29 +368,22 @@ def _count(folder: DatasetFolder, splits: tuple[str, ...], shard: Shard | None) 
 
 def _dry_run(args: argparse.Namespace) -> int:
     from scifigqual_bench.judges.dry_run import DryRunBackend
-    from scifigqual_bench.judges.measure import ocr_measurements
     from scifigqual_bench.judges.payload import paper_groups
     from scifigqual_bench.judges.protocols import PROTOCOLS
     from scifigqual_bench.judges.run import check_batches
 
-    measurements = ocr_measurements()
-    folder, splits = _opened(args)
-    with ExitStack() as stack:
-        protocol, backend = _protocol_and_backend(args, measurements)
-        if hasattr(backend, "close"):
-            stack.callback(backend.close)
-        price = _price(args, backend)
-        chosen, counting = PROTOCOLS[protocol], DryRunBackend(backend)
-        check_batches(protocol, counting, args.paper_batch)
-        items = _items(folder, splits, args, args.shard, protocol)
+    with _job(args) as job:
+        protocol, counting = PROTOCOLS[job.protocol], DryRunBackend(job.backend)
+        check_batches(job.protocol, counting, args.paper_batch)
+        items = _items(job, args.control, args.shard)
         for group in paper_groups(items, args.paper_batch, with_map=args.figure_map):
-            prepared = [measurements.prepared(item, measure=chosen.needs_features) for item in group]
+            prepared = [job.measurements.prepared(item, measure=protocol.needs_features) for item in group]
             if args.paper_batch > 1:
-                chosen.judge_together([prepared], counting)
+                protocol.judge_together([prepared], counting)
             else:
-                chosen.judge(prepared, counting)
-    print(f"{protocol} by {backend.name}, model {backend.model}; nothing was asked")
-    for line in counting.summary(price):
+                protocol.judge(prepared, counting)
+    print(f"{job.protocol} by {counting.name}, model {counting.model}; nothing was asked")
+    for line in counting.summary(job.price):
         print(line)
     return OK
 
@@ -390,6 +402,10 @@ def _told(out: Path, manifest: RunManifest) -> int:
         print(f"{usage.calls} calls{cached}, {tokens}{cost}")
     if manifest.stopped:
         print(f"stopped: {manifest.stopped}; the same command goes on once that is mended", file=sys.stderr)
+        return WITH_PROBLEMS
+    failed = manifest.status_counts.keys() - {"ok", "skipped"}
+    if failed and "ok" not in manifest.status_counts:
+        print(f"no figure got a score; status_reason in {out / PREDICTIONS} says why", file=sys.stderr)
         return WITH_PROBLEMS
     return OK
 

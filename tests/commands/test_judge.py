@@ -11,7 +11,7 @@ import pytest
 from scifigqual_bench.commands.eval import main
 from scifigqual_bench.dataset.folder import DatasetFolder
 from scifigqual_bench.judges.run import MANIFEST, PREDICTIONS, read_manifest
-from tests.judges.chat_server import PROMPT_TOKENS, ChatServer, failure
+from tests.judges.chat_server import PROMPT_TOKENS, ChatServer, failure, good
 
 pytest.importorskip("openai", reason="needs the extra api")
 
@@ -66,6 +66,16 @@ def test_a_refused_key_is_told_by_its_variable(
         assert judge(sample_dataset, server, "--out", tmp_path / "run") == 1
     shown = capsys.readouterr().err
     assert VARIABLE in shown and "HTTP 401" in shown and KEY not in shown and "Traceback" not in shown
+
+
+def test_a_run_in_which_every_figure_failed_is_no_success(
+    sample_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with ChatServer(lambda _: failure(400, "no")) as server:
+        assert judge(sample_dataset, server, "--out", tmp_path / "run", "--max-failures", "1000") == 3
+        assert "no figure got a score" in capsys.readouterr().err
+        server.script = good
+        assert judge(sample_dataset, server, "--out", tmp_path / "run", "--retry-failed") == 0
 
 
 def test_a_budget_ends_with_a_code_of_its_own_and_the_command_goes_on(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -172,6 +173,19 @@ def test_a_budget_of_tokens_stops_cleanly_and_the_run_goes_on_with_more(tmp_path
     assert manifest.usage.prompt_tokens == 12 * PROMPT_TOKENS and len(server.requests) == 12
 
 
+def test_figures_that_wait_for_a_worker_when_the_budget_is_used_up_are_left(tmp_path: Path) -> None:
+    def script(request: dict[str, Any]) -> Reply:
+        return Reply(good(request).body, latency=0.5 if 1 < number(request) <= 4 else 0.0)
+
+    with ChatServer(script) as server:
+        manifest = run(tmp_path, server, 40, budget=Budget(max_tokens=1))
+        # Of the four that wait behind the first four, the first one's worker may have taken some at once.
+        used = len(server.requests) * TOKENS
+        assert f"({used} used)" in manifest.stopped and manifest.finished_at is None
+        assert {row.figure_id for row in rows(tmp_path)} == set(ids(range(1, len(server.requests) + 1)))
+        assert run(tmp_path, server, 40).status_counts == {"ok": 40} and len(server.requests) == 40
+
+
 def test_a_budget_that_the_last_figure_reaches_is_enough(tmp_path: Path) -> None:
     with ChatServer() as server:
         manifest = run(tmp_path, server, budget=Budget(max_tokens=12 * TOKENS))
@@ -240,6 +254,20 @@ def test_a_key_that_is_refused_half_way_ends_the_run_and_keeps_what_was_judged(t
         server.requests.clear()
         assert run(tmp_path, server, 100).status_counts == {"ok": 100}
         assert len(server.requests) == 100 - len(kept)
+
+
+def test_a_full_disk_ends_the_run_and_the_rows_before_are_kept(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with ChatServer() as server:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (6000, limits[1]))
+        try:
+            with pytest.raises(InputError, match=f"{PREDICTIONS}: File too large; the rows that were written are kept"):
+                run(tmp_path, server)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert (tmp_path / PREDICTIONS).stat().st_size == 6000  # its last line is torn
+        assert run(tmp_path, server).status_counts == {"ok": 12}
+    assert sorted(row.figure_id for row in rows(tmp_path)) == ids(range(1, 13))
 
 
 def test_an_interrupt_ends_the_run_at_once_and_leaves_a_valid_file(tmp_path: Path) -> None:

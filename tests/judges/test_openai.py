@@ -198,16 +198,17 @@ def test_what_will_not_pass_is_not_tried_again(status: int, backend: Make) -> No
 
 
 @pytest.mark.parametrize(
-    "message",
+    ("status", "message"),
     [
-        "Invalid schema for response_format 'direct': 'minLength' is not permitted.",
-        "output_format.schema: For 'integer' type, property 'minimum' is not supported",
-        "json_schema is not supported by this model",
+        (400, "Invalid schema for response_format 'direct': 'minLength' is not permitted."),
+        (400, "output_format.schema: For 'integer' type, property 'minimum' is not supported"),
+        (422, "json_schema is not supported by this model"),
+        (500, "1 validation error: 'loc': ('body', 'response_format', 'type'), 'msg': \"Input should be 'text'\""),
     ],
 )
-def test_a_refused_form_of_the_answer_is_told_with_what_else_may_do(message: str, backend: Make) -> None:
-    prediction, _ = judged(backend, lambda _: failure(400, message))
-    assert message in prediction.status_reason
+def test_a_refused_form_of_the_answer_is_told_with_what_else_may_do(status: int, message: str, backend: Make) -> None:
+    prediction, server = judged(backend, lambda _: failure(status, message))
+    assert message in prediction.status_reason and len(server.requests) == 1
     assert prediction.status_reason.endswith(
         "(json_schema_ranges, json_schema_full, json_object_schema, json_object, none)"
     )
