@@ -28,6 +28,8 @@ PITCH = 3.0
 """How far entries of one column stand apart at most, in text heights; entries of a row, three times as far."""
 ALIGNED = 0.5
 """How far the places of keys, or of text, may differ in one column or row, in text heights."""
+MAX_ENTRIES = 40
+"""Entries above which a figure is a cloud of marked words."""
 INK = 40
 """Channel difference from the ground from which a pixel counts as ink."""
 
@@ -53,7 +55,7 @@ def legend_entries(rgb: Pixels, boxes: Sequence[TextBox]) -> list[str]:
     """
     found = [entry for box in boxes if not box.rotated and (entry := _entry(rgb, box)) is not None]
     kept = [entry.box for entry in found if any(_together(entry, other) for other in found if other is not entry)]
-    return [box.text for box in reading_order(kept)]
+    return [box.text for box in reading_order(kept)] if len(kept) <= MAX_ENTRIES else []
 
 
 def _entry(rgb: Pixels, box: TextBox) -> _Entry | None:

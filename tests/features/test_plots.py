@@ -277,6 +277,13 @@ class TestLegend:
         grid[(grid == 255).all(axis=1)] = 200
         assert legend_entries(image, boxes) == ["ours", "theirs"]
 
+    def test_a_cloud_of_marked_words_is_no_legend(self):
+        image, boxes = self.boxed(("ours", (200, 0, 0)))
+        tall = np.concatenate([image[8:32]] * 41)
+        words = [boxes[0].model_copy(update={"bbox": [62, 6 + 24 * k, 118, 18 + 24 * k]}) for k in range(41)]
+        assert legend_entries(tall, words) == []
+        assert len(legend_entries(tall, words[:40])) == 40
+
     def test_markers_stand_far_from_their_text(self):
         def draw(axis):
             for k, name in enumerate(["cats", "dogs", "birds"]):
