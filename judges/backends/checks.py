@@ -716,7 +716,14 @@ def bare_pointer(view: View) -> str | None:
     """Paragraphs that only point, all of them."""
     if not view.citations or any(kind != "pointer" or _goes_on(view, text) for kind, text in view.citations):
         return None
-    return f"the citing text only points at the figure: {_quote(view.citations[0][1])}"
+    return f"the citing text only points at the figure: {_quote(_pointing(view.citations[0][1]))}"
+
+
+def _pointing(text: str) -> str:
+    """The sentence of a text that refers to the figure first; all of it where no reference is told."""
+    mentions = find_mentions(text)
+    places = [text[start:end] for start, end in sentences(text) if mentions and start <= mentions[0].start < end]
+    return places[0].strip() if places else text
 
 
 def _goes_on(view: View, text: str) -> bool:

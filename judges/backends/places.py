@@ -110,7 +110,7 @@ def metric(view: View) -> Box | None:
     return _box(next((box for box in _boxes(view) if metrics_named(box.text)), None))
 
 
-def contradicting_axis(view: View) -> Box | None:
-    """The numbers of the axis along which the lines go the other way."""
+def contradicting_plot(view: View) -> Box | None:
+    """The plot whose lines go the other way, from axis to axis."""
     found = checks.caption_contradiction(view) or checks.citing_contradiction(view)
-    return tuple(found.axis.bbox) if found else None
+    return around(axis.bbox for axis in view.image.axes if axis.panel == found.axis.panel) if found else None

@@ -452,7 +452,7 @@ CAPTION_AND_IMAGE_RULES = (
         "The caption tells the opposite of what the plot shows.",
         "Rubric: a mismatch; as heavy as a caption of another figure.",
         "Read the trend off the figure again and correct the caption, or the figure.",
-        place=places.contradicting_axis,
+        place=places.contradicting_plot,
     ),
     Rule(
         "CC-WORDS-ABSENT",
@@ -547,7 +547,7 @@ CONTEXT_RULES = (
         "A hard cap.",
         "Read the trend off the figure again and correct the text, or the figure.",
         cap="reversed-trend",
-        place=places.contradicting_axis,
+        place=places.contradicting_plot,
     ),
 )
 

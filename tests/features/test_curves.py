@@ -65,6 +65,14 @@ class TestTrends:
             "CTX-TREND-DENIED"
         ]
 
+    def test_the_place_is_the_plot(self, tmp_path):
+        image = drawn(tmp_path, falling)
+        (finding,) = [
+            f for f in find(View(image=image, caption="Accuracy rises with depth.")) if "-TREND-" in f.rule.id
+        ]
+        (left, _), (bottom, _) = ((axis.bbox, axis.side) for axis in image.axes)
+        assert finding.bbox == (left[0], left[1], bottom[2], bottom[3])
+
     @pytest.mark.parametrize(
         "caption",
         [

@@ -382,6 +382,12 @@ def test_a_rule_is_documented_and_moves_known_dimensions(rule: Rule) -> None:
     assert rule.severity == "none" or rule.is_fault
 
 
+def test_a_bare_pointer_is_quoted() -> None:
+    citing = "We asked a hundred people which text is better. Examples are shown in Figure 1."
+    told_ = found(view(citing=citing, kind="pointer"))["CTX-BARE-POINTER"]
+    assert told_ == 'the citing text only points at the figure: "Examples are shown in Figure 1."'
+
+
 def test_a_clean_figure_has_no_fault() -> None:
     assert [
         finding.rule.id for finding in find(view(citing="Accuracy rises with training.")) if finding.rule.is_fault
