@@ -41,8 +41,8 @@ ROWS_PER_GROUP = 100
 """Rows in a Parquet row group: small enough to stream images of a megabyte each."""
 GROUP_BYTES = 100_000_000
 """Image bytes in a row group of larger images: whoever reads one image may have to read its group."""
-SHARD_BYTES = 250_000_000
-"""Image bytes in a shard, about: ``load_dataset(streaming=True)`` holds a whole shard, and more, in memory."""
+SHARD_BYTES = 100_000_000
+"""Image bytes in a shard, about: ``load_dataset`` holds whole shards in memory, streaming or not."""
 SPLITS = ("rated", "unrated")
 MARKER = "scifigqual-bench"
 """Tag in the card by which a folder is known as one that may be replaced."""
