@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -38,6 +38,8 @@ _LABEL = re.compile(
 )
 PARAGRAPH_GAP = 2.4
 """Font sizes from one baseline to the next at which two paragraphs of a caption stand, at the most."""
+NEIGHBOUR = 8
+"""So many font sizes above or below a caption's first row the label of one may stand that lies to its right."""
 CLEAR = 2.0
 """From this score on a label is taken for a caption's."""
 _SENTENCE_END = re.compile(r"[.!?:;。！？][)\]’”\"']*$")
@@ -45,6 +47,14 @@ _CONTINUED = re.compile(r"^\s*[:.,\-–—]?\s*[(\[]?\s*(?:continued|cont\.|cont
 _SEPARATOR = re.compile(r"^\s*(?P<mark>[:|：]|\.(?!\d)|[—–-](?=\s))")
 _WIDE_SCRIPT = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 """Scripts that set no mark but a space after the number of a caption, and none after that of a mention."""
+_BARE = re.compile(
+    r"^\s*(?:(?:extended data|supplementa(?:ry|l)|suppl?\.?|appendix)\s+)?(?:"
+    + "|".join(_WORDS.values())
+    + r")\s*(?:(?:[A-Z]{1,2}[.\-]?)?\d{1,3}(?:[.\-]\d{1,3})*[.:|]?\s*)?$",
+    re.IGNORECASE,
+)
+"""The word of a label, or all of it, without anything that follows."""
+_BLANK = Span(" ", (0.0, 0.0, 0.0, 0.0), 0.0, "", bold=False, italic=False, superscript=False)
 _SCORES = {":": 3.0, "：": 3.0, "|": 3.0, ".": 2.0, "—": 2.0, "–": 2.0, " ": 2.0, "-": 1.0}
 """How much the mark after the number speaks for a caption."""
 
@@ -162,6 +172,9 @@ def _candidates(page: PageLayout, layout: Layout) -> list[_Candidate]:
     for index, line in enumerate(page.page.lines):
         if not line.horizontal:
             continue
+        parted = False
+        if _BARE.match(line.text):
+            line, parted = _head_line(page, index)
         match = _LABEL.match(line.text)
         if match is None or not _plausible(match):
             continue
@@ -178,7 +191,7 @@ def _candidates(page: PageLayout, layout: Layout) -> list[_Candidate]:
                 kind=kind,
                 number=_number(match),
                 label=label,
-                separator=_mark_after(label, rest),
+                separator=_mark_after(label, rest) or (" " if parted else ""),
                 continued=_CONTINUED.match(rest) is not None,
                 size=float(page.sizes[index]),
                 bold=bold,
@@ -189,6 +202,36 @@ def _candidates(page: PageLayout, layout: Layout) -> list[_Candidate]:
             )
         )
     return found
+
+
+def _head_line(page: PageLayout, index: int) -> tuple[Line, bool]:
+    """The whole row of a line that is no more than a label or its word, and whether white parts a label from its text.
+
+    The wide spaces of justified text tear the row apart, and so does the white with which some papers set off a label.
+    In the first case all words stand apart, in the second only the label does.
+    """
+    pieces = [page.page.lines[i] for i in _head(page, index)]
+    spans = [span for piece in pieces for span in (*piece.spans, _BLANK)][:-1]
+    parted = len(pieces) > 1 and _LABEL.match(pieces[0].text) is not None and len(pieces[1].text.split()) > 1
+    return replace(pieces[0], spans=tuple(spans)), parted
+
+
+def _head(page: PageLayout, start: int) -> np.ndarray:
+    """The lines of the row that begins with line ``start``: up to a wide gap, another label, text, or a gutter."""
+    box, first, size = page.boxes, page.boxes[start], page.sizes[start]
+    height = np.minimum(box[:, 3], first[3]) - np.maximum(box[:, 1], first[1])
+    beside = page.level & (box[:, 0] >= first[0]) & (height > 0.5 * size) & (page.roles != Role.FURNITURE)
+    beside[start] = True
+    row = next(row for row in rows_of(box, np.flatnonzero(beside)) if start in row)
+    row = _chain(box, row[np.flatnonzero(row == start)[0] :], size)
+    texts = [page.page.lines[index].text for index in row]
+    for k in range(1, len(row)):
+        end, begin = box[row[k - 1], 2], box[row[k], 0]
+        gutter = any(end < left + EDGE and begin > left - EDGE for left, _ in page.columns)
+        text = page.roles[row[k]] != page.roles[start] and not _BARE.match(texts[k - 1])
+        if gutter or text or _BARE.match(texts[k]) or _LABEL.match(texts[k]):
+            return row[:k]
+    return row
 
 
 def _number(match: re.Match[str]) -> str:
@@ -281,7 +324,7 @@ def _grow_all(
     starts = {c.line: c for c in labels}
     captions = []
     for candidate in labels:
-        rows = _grow(page, candidate.line, set(starts) - {candidate.line}, layout.body_size)
+        rows = _grow(page, candidate.line, set(starts) - {candidate.line}, layout)
         lines = [int(index) for row in rows for index in row]
         boxes = page.boxes[lines]
         bbox = (boxes[:, 0].min(), boxes[:, 1].min(), boxes[:, 2].max(), boxes[:, 3].max())
@@ -304,11 +347,13 @@ def _grow_all(
     return captions
 
 
-def _grow(page: PageLayout, start: int, others: set[int], body_size: float) -> list[np.ndarray]:
+def _grow(page: PageLayout, start: int, others: set[int], layout: Layout) -> list[np.ndarray]:
     """The lines of the caption that begins with line ``start``, row by row downwards."""
     box, sizes = page.boxes, page.sizes
-    size, first = sizes[start], box[start]
-    left, right = _bounds(page, start, others)
+    size, first, head = sizes[start], box[start], _head(page, start)
+    # of a label that stands apart only its whole row, or the one below it, tells how wide the caption is
+    shown = [*head, *(_under(page, start) if _BARE.match(page.page.lines[head[-1]].text) else ())]
+    left, right = _bounds(page, np.array([*box[shown, :2].min(axis=0), *box[shown, 2:].max(axis=0)]), others)
     below = [
         box[i, 1] for i in others if box[i, 1] > first[3] - 1 and min(box[i, 2], first[2]) > max(box[i, 0], first[0])
     ]
@@ -322,34 +367,51 @@ def _grow(page: PageLayout, start: int, others: set[int], body_size: float) -> l
         & (middle < min(below, default=np.inf))
     )
     usable[list(others)] = False
+    for other in others:  # what stands below a label to the right goes on the caption of that one
+        if box[other, 0] > first[2] and abs(first[1] - box[other, 1]) < NEIGHBOUR * size:
+            usable &= (box[:, 0] < box[other, 0] - EDGE) | (middle < box[other, 1])
     if page.roles[start] != Role.BODY:  # text that flows around the float
-        usable &= (page.roles != Role.BODY) | (box[:, 0] < first[2] + WORD_GAP)
+        usable &= (page.roles != Role.BODY) | (box[:, 0] < max(box[head, 2]) + WORD_GAP)
     # captions that stand at one place on several pages look like running heads
     usable[start] = True
-    row_height = np.minimum(box[:, 3], first[3]) - np.maximum(box[:, 1], first[1])
-    beside = usable & (box[:, 0] >= first[0]) & (row_height > 0.5 * size)
     edge = _right_edge(page, start, usable)
-    taken = [_chain(box, rows_of(box, np.flatnonzero(beside & (box[:, 0] < edge)))[0], size)]
+    head = head[usable[head]]
+    taken = [head[box[head, 0] < edge] if np.isfinite(edge) else _sentence(page, head)]
     edge = max(edge if np.isfinite(edge) else 0.0, box[taken[0], 2].max())
     centred = np.abs(box[:, 0] + box[:, 2] - first[0] - edge) < 4 * EDGE
     usable &= (middle > first[3]) & (((box[:, 0] > first[0] - 2 * EDGE) & (box[:, 0] < edge + EDGE)) | centred)
-    step = 0.0
+    step, plain = 0.0, abs(size - layout.body_size) < 0.4
+    leading = 1.2 * layout.leading * size / max(layout.body_size, 1.0)
+    widest = max(leading, 1.55 * size)
     for row in rows_of(box, np.flatnonzero(usable)):
-        row = _reach(box, row, taken, size)
+        row = _reach(page, row, taken, size)
         if len(row) == 0:
             break
         main = row[np.argmax(box[row, 2] - box[row, 0])]
         above = taken[-1][np.argmax(box[taken[-1], 2] - box[taken[-1], 0])]
         gap = page.floors[main] - page.floors[above]
-        if abs(sizes[main] - size) > 0.12 * size:
+        # where rows stand far apart nothing but the type tells a caption from the text
+        if abs(sizes[main] - size) > (0.12 * size if gap < 1.55 * size else 0.3):
             break
-        if gap > (1.3 * step if step else 1.55 * size):
-            if not _next_paragraph(page, taken, row, gap, body_size):
+        if plain and _text_begins(page, taken, row, far=gap > (1.2 * step if step else leading)):
+            break
+        spaced = not step and not plain and gap < 2.5 * size and _runs_on(page, taken, row)
+        if gap > (1.3 * step if step else widest) and not spaced:
+            if not _next_paragraph(page, taken, row, gap, layout.body_size):
                 break
             gap = step
         taken.append(row)
         step = max(step, gap)
     return taken
+
+
+def _under(page: PageLayout, start: int) -> list[int]:
+    """The line right below a label that stands in a row of its own, where one begins at its left edge."""
+    step = page.floors - page.floors[start]
+    near = (step > 0.5 * page.sizes[start]) & (step < 1.55 * page.sizes[start]) & page.level
+    near &= (np.abs(page.boxes[:, 0] - page.boxes[start, 0]) < EDGE) & (page.roles != Role.FURNITURE)
+    near &= np.abs(page.sizes - page.sizes[start]) < 0.12 * page.sizes[start]
+    return np.flatnonzero(near)[:1].tolist()
 
 
 def _next_paragraph(
@@ -373,18 +435,51 @@ def _next_paragraph(
     )
 
 
+def _text_begins(page: PageLayout, taken: Sequence[np.ndarray], row: np.ndarray, *, far: bool) -> bool:
+    """Whether a row below a caption that is set like the text begins a paragraph.
+
+    The row above ends a sentence, and the distance is more than that of two rows or the first word had found room
+    beside it.
+    """
+    above, first = (page.page.lines[index] for index in (taken[-1][-1], row[0]))
+    begins = abs(first.bbox[0] - page.boxes[taken[0], 0].min()) < 2 * first.size
+    return bool(_SENTENCE_END.search(above.text.rstrip()) and (far or (begins and _has_room(page, taken, row))))
+
+
+def _runs_on(page: PageLayout, taken: Sequence[np.ndarray], row: np.ndarray) -> bool:
+    """Whether a caption's row ends within a sentence for want of room, and one of the same type below goes on."""
+    above, first = (page.page.lines[index] for index in (taken[-1][-1], row[0]))
+    alike = abs(first.bbox[0] - page.boxes[taken[0], 0].min()) < EDGE and first.main.font == above.main.font
+    return alike and not _SENTENCE_END.search(above.text.rstrip()) and not _has_room(page, taken, row)
+
+
+def _has_room(page: PageLayout, taken: Sequence[np.ndarray], row: np.ndarray) -> bool:
+    """Whether the first word of a row had found room at the end of the one above."""
+    first = page.page.lines[row[0]]
+    letter = (first.bbox[2] - first.bbox[0]) / max(len(first.text), 1)
+    right = page.boxes[np.concatenate([*taken, row]), 2].max()
+    return bool(right - page.boxes[taken[-1], 2].max() > 2 * letter * len(first.text.split()[0]) + first.size)
+
+
 def _right_edge(page: PageLayout, start: int, usable: np.ndarray) -> float:
-    """How far the rows under the label reach, those that begin at its left edge; infinity where there are none."""
-    first, size = page.boxes[start], page.sizes[start]
+    """How far the rows under the label reach, those that begin at its left edge; infinity where there are none.
+
+    The last row of a caption tells nothing: it may be short.
+    """
+    box, first, size = page.boxes, page.boxes[start], page.sizes[start]
     depth = page.floors - page.floors[start]
-    under = usable & (np.abs(page.boxes[:, 0] - first[0]) < EDGE) & (depth > 0.5 * size) & (depth < 4 * size)
+    under = usable & (np.abs(box[:, 0] - first[0]) < EDGE) & (depth > 0.5 * size) & (depth < 4 * size)
     under &= np.abs(page.sizes - size) < 0.12 * size
-    return float(page.boxes[under, 2].max()) if under.any() else np.inf
+    ends = []
+    for row in rows_of(box, np.flatnonzero(usable & (depth > 0.5 * size) & (depth < 4 * size))):
+        if under[row].any():
+            begun = _chain(box, row[np.argmax(under[row]) :], size)
+            ends.append(float(box[_sentence(page, begun), 2].max()))
+    return max(ends if len(ends) > 2 else ends[:-1], default=np.inf)
 
 
-def _bounds(page: PageLayout, start: int, others: set[int]) -> tuple[float, float]:
+def _bounds(page: PageLayout, first: np.ndarray, others: set[int]) -> tuple[float, float]:
     """Between which edges the caption's lines may stand: its column, cut by labels in the same row."""
-    first = page.boxes[start]
     left, right = page.column_of(tuple(first))
     for other in others:
         box = page.boxes[other]
@@ -396,26 +491,53 @@ def _bounds(page: PageLayout, start: int, others: set[int]) -> tuple[float, floa
     return left, right
 
 
-def _reach(box: np.ndarray, row: np.ndarray, taken: list[np.ndarray], size: float) -> np.ndarray:
+def _reach(page: PageLayout, row: np.ndarray, taken: list[np.ndarray], size: float) -> np.ndarray:
     """The lines of a row that continue the caption; none where the row is set apart from it.
 
-    They start at the caption's left edge, a little to the right of it, or lie centred under it; what stands beside
-    the caption (wrapped text, a neighbour's sub-caption) begins left of its left edge or right of its right edge.
+    They start at the caption's left edge, a little to the right of it, below the text that follows its label, or lie
+    centred under it; what stands beside the caption (wrapped text, a neighbour's sub-caption) begins left of its left
+    edge or right of its right edge.
     """
-    so_far = np.concatenate(taken)
+    box, so_far = page.boxes, np.concatenate(taken)
     left, right = box[so_far, 0].min(), box[so_far, 2].max()
-    own = row[(box[row, 0] > left - 2 * EDGE) & (box[row, 0] < right + EDGE)]
-    chain = _chain(box, own, size)
+    # the second row shows the block's width; from then on nothing reaches beyond it
+    widening = len(taken) == 1
+    chain = _chain(box, row[box[row, 0] > left - 2 * EDGE], size)
+    within = box[chain, 0] < right + EDGE
+    chain = chain[within | (np.isin(chain, _sentence(page, chain)) & widening)] if within[:1].any() else chain[:0]
     if len(chain):
         begin, end = box[chain, 0].min(), box[chain, 2].max()
-        begins_well = begin < left + 0.2 * (right - left) or abs(begin + end - left - right) < 4 * EDGE
-        # the second row shows the block's width; from then on nothing reaches beyond it
-        if begins_well and (len(taken) == 1 or end < right + 3 * EDGE):
+        inner = max(left + 0.2 * (right - left), _text_start(page, taken[0]) + EDGE)
+        begins_well = begin < inner or abs(begin + end - left - right) < 4 * EDGE
+        if begins_well and (widening or end < right + 3 * EDGE):
             return chain
     chain = _chain(box, row[(box[row, 2] > left) & (box[row, 0] < right)], size)
     if len(chain) and abs(box[chain, 0].min() + box[chain, 2].max() - left - right) < 4 * EDGE:
         return chain
     return np.empty(0, dtype=int)
+
+
+def _text_start(page: PageLayout, head: np.ndarray) -> float:
+    """Where about the text after a label begins, under which some papers set the other rows of the caption."""
+    line = page.page.lines[head[0]]
+    match = _LABEL.match(line.text)
+    if match is None or _BARE.match(line.text):
+        return float(page.boxes[head[:2][-1], 0])
+    position = len(line.text) - len(match["rest"].lstrip(" .:|–—-"))
+    for span in line.spans:
+        if position <= len(span.text):
+            return span.bbox[0] + (span.bbox[2] - span.bbox[0]) * position / len(span.text)
+        position -= len(span.text)
+    return line.bbox[2]
+
+
+def _sentence(page: PageLayout, row: np.ndarray) -> np.ndarray:
+    """The lines of a row as far as only a label and words that stand alone, as in stretched text, are torn off."""
+    texts = [page.page.lines[index].text for index in row]
+    for k in range(1, len(row)):
+        if min(len(texts[k - 1].split()), len(texts[k].split())) > 1 and not _BARE.match(texts[k - 1]):
+            return row[:k]
+    return row
 
 
 def _chain(box: np.ndarray, row: np.ndarray, size: float) -> np.ndarray:

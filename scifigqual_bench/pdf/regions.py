@@ -384,7 +384,7 @@ def _zones(page: PageLayout, caption: Caption, sides: tuple[float, float], barri
     crossing = barriers[overlap > np.minimum(12.0, 0.5 * (barriers[:, 2] - barriers[:, 0]))]
     above = crossing[crossing[:, 3] < y0 + EDGE, 3]
     below = crossing[crossing[:, 1] > y1 - EDGE, 1]
-    column = page.column_of(caption.bbox)
+    column = page.columns[-1] if page.columns else (0.0, page.page.width)
     return {
         "above": (left, max(above, default=0.0), right, y0),
         "below": (left, y1, right, min(below, default=page.page.height)),
@@ -513,13 +513,18 @@ def _settle(claims: Sequence[_Claim], clusters: Sequence[_Cluster], habits: dict
     Each takes the side that fits it best; what two of them want is divided; who is left with nothing takes what nobody
     has on his other side.
     """
-    for claim in claims:
+    usual: dict[str, Side] = {kind: "above" if habit >= 0 else "below" for kind, habit in habits.items()}
+    expected = [_near(claim.zones[usual[claim.caption.kind]], usual[claim.caption.kind], clusters) for claim in claims]
+    for k, claim in enumerate(claims):
         kind = claim.caption.kind
         near: dict[Side, list[_Cluster]] = {s: _near(claim.zones[s], s, clusters) for s in ("above", "below")}
         fits = {side: _fit(kind, near[side]) for side in near}
-        if max(fits.values()) < 1.0 and any(_beside(claim, c) for c in clusters):
-            claim.side, claim.usual = "beside", False
-            claim.clusters = [c for c in clusters if _beside(claim, c)]
+        wanted = {id(c) for other in expected[:k] + expected[k + 1 :] for c in other}
+        beside = [c for c in clusters if _beside(claim, c) and id(c) not in wanted]
+        if beside and all(_fit(kind, [c for c in near[s] if id(c) not in wanted]) < 1.0 for s in near):
+            core = _union([c.box for c in beside])
+            words = [c for c in clusters if not c.graphic and id(c) not in wanted and _belongs(c.box, core, "beside")]
+            claim.side, claim.usual, claim.clusters = "beside", False, beside + words
             continue
         lead = {"above": habits[kind], "below": -habits[kind]}
         claim.side = max(fits, key=lambda side: (fits[side] > 0, fits[side] + lead[side]))
@@ -536,7 +541,7 @@ def _settle(claims: Sequence[_Claim], clusters: Sequence[_Cluster], habits: dict
 
 
 def _beside(claim: _Claim, cluster: _Cluster) -> bool:
-    """Whether a graphic stands next to a caption, within its column and around its height."""
+    """Whether a graphic stands next to a caption, within the text and around its height."""
     zone, box = claim.zones["beside"], cluster.box
     level = min(box[3], zone[3]) - max(box[1], zone[1])
     apart = box[2] < claim.caption.bbox[0] + EDGE or box[0] > claim.caption.bbox[2] - EDGE

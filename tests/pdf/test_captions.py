@@ -16,6 +16,7 @@ from tests.pdf.made_pdf import (
     RIGHT,
     SIZE,
     SMALL,
+    WORDS,
     Paper,
     caption,
     iou,
@@ -345,3 +346,117 @@ def test_accents_printed_apart_are_composed(paper: Paper) -> None:
     page.insert_text((54, 198), "Figure 1: The loss in Saarbr\u00a8ucken.", fontname="tiro", fontsize=SMALL)
     two_columns(page, 230)
     assert [c.text for c in found(paper)] == ["Figure 1: The loss in Saarbrücken."]
+
+
+# --- labels and rows torn apart ---------------------------------------------------------------------------------------
+
+
+def torn(page: pymupdf.Page, rows: list[str], top: float, *, left: float = LEFT[0], gap: float = 9.0) -> None:
+    """Rows whose words stand so far apart, as in stretched text, that a PDF reader takes each for a line."""
+    for k, row in enumerate(rows):
+        x = left
+        for word in row.split():
+            page.insert_text((x, top + 11 * k), word, fontname="tiro", fontsize=SMALL)
+            x += pymupdf.get_text_length(word, fontname="tiro", fontsize=SMALL) + gap
+
+
+def test_a_label_torn_apart_by_stretched_text(paper: Paper) -> None:
+    page = paper.page()
+    picture(page, (54, 60, 180, 160))
+    torn(page, ["Figure 3: Deep teacher", "and its students"], 176)
+    two_columns(page, 230)
+    assert [(c.number, c.text) for c in found(paper)] == [("3", "Figure 3: Deep teacher and its students")]
+
+
+def test_a_stretched_row_that_begins_with_a_mention_is_none(paper: Paper) -> None:
+    page = paper.page()
+    bottom = prose(page, LEFT, 54, 20)
+    prose(page, LEFT, bottom - LEADING * SIZE, 1, WORDS)
+    torn(page, ["Figure 3 shows the loss"], bottom + 8)
+    prose(page, LEFT, bottom + 12, 20)
+    prose(page, RIGHT, 54, 55)
+    assert found(paper) == []
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("size", [SMALL, SIZE])
+def test_a_label_set_off_by_white_alone(paper: Paper, rows: int, size: float) -> None:
+    """Over both columns: of the label alone a reader could think that the caption keeps to its column."""
+    page = paper.page()
+    plot(page, (100, 60, 500, 180))
+    start = FULL[0] + pymupdf.get_text_length("Figure 4", fontname="tiro", fontsize=size) + size
+    page.insert_text((FULL[0], 190 + 0.96 * size), "Figure 4", fontname="tiro", fontsize=size)
+    words = wrapped(f"{WORDS} {WORDS}".split(), FULL[1] - start, FONTS["roman"], size)[0]
+    write(page, [words, ["x"]][: min(rows, 1)], (start, FULL[1]), 190, FONTS["roman"], size)
+    text = wrapped(f"{WORDS} {WORDS}".split(), FULL[1] - FULL[0], FONTS["roman"], size)[: rows - 1]
+    write(page, text, FULL, 190 + LEADING * size, FONTS["roman"], size)
+    two_columns(page, 260)
+    (only,) = found(paper)
+    assert (only.number, only.text) == ("4", " ".join(["Figure 4", *words, *(w for row in text for w in row)]))
+
+
+def test_a_label_on_a_row_of_its_own_over_a_wide_caption(paper: Paper) -> None:
+    page = paper.page()
+    plot(page, (100, 60, 500, 180))
+    bottom = caption(page, FULL, 190, "FIGURE 2", font="bold")
+    caption(page, FULL, bottom, f"{WORDS}.")
+    two_columns(page, 260)
+    assert [c.text for c in found(paper)] == [f"FIGURE 2 {WORDS}."]
+
+
+def test_rows_that_hang_below_the_text_after_the_label(paper: Paper) -> None:
+    page = paper.page()
+    plot(page, (60, 60, 220, 160))
+    page.insert_text((60, 176), "Figure 5: Each of the heads", fontname="tiro", fontsize=SMALL)
+    for k, row in enumerate(("copies what it has", "seen before and", "nothing else")):
+        page.insert_text((97, 187 + 11 * k), row, fontname="tiro", fontsize=SMALL)
+    two_columns(page, 260)
+    assert [c.text for c in found(paper)] == [
+        "Figure 5: Each of the heads copies what it has seen before and nothing else"
+    ]
+
+
+def test_the_last_row_of_a_neighbours_caption_is_its_own(paper: Paper) -> None:
+    """Two figures side by side whose captions end, not begin, in one row."""
+    page = paper.page()
+    plot(page, (54, 60, 290, 180))
+    plot(page, (310, 60, 558, 158))
+    page.insert_text(
+        (54, 208), "Figure 1: The loss of the model over all of the many steps", fontname="tiro", fontsize=10
+    )
+    for k, row in enumerate(
+        ("Figure 2: The same for", "a model of half its size that was", "trained for twice as long.")
+    ):
+        page.insert_text((300, 186 + 11 * k), row, fontname="tiro", fontsize=10)
+    for k in range(12):
+        prose(page, FULL, 240 + 24 * k, 2)
+    first, second = found(paper)
+    assert first.text == "Figure 1: The loss of the model over all of the many steps"
+    assert second.text == "Figure 2: The same for a model of half its size that was trained for twice as long."
+
+
+# --- captions set like the text ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("skip", [0.0, 4.0])
+@pytest.mark.parametrize(
+    "text", ["Figure 1. The loss over the steps.", "Figure 1. The loss over the steps of a model which " + WORDS + "."]
+)
+def test_a_caption_in_the_texts_own_type_ends_at_the_next_paragraph(paper: Paper, text: str, skip: float) -> None:
+    page = paper.page()
+    plot(page, (100, 60, 500, 180))
+    bottom = caption(page, FULL, 190, text, size=SIZE)
+    for _ in range(8):
+        bottom = prose(page, FULL, bottom + skip, 4, "Surprisingly")
+    assert [c.text for c in found(paper)] == [text]
+
+
+def test_a_caption_with_double_space_between_its_rows(paper: Paper) -> None:
+    page = paper.page()
+    plot(page, (100, 60, 500, 180))
+    rows = wrapped(f"Figure 1. It shows that {WORDS}.".split(), FULL[1] - FULL[0], FONTS["roman"], SMALL)
+    for k, row in enumerate(rows):
+        write(page, [row, ["x"]][:1], FULL, 190 + 20 * k, FONTS["roman"], SMALL)
+    for k in range(16):
+        prose(page, FULL, 190 + 20 * len(rows) + 24 * k, 1, WORDS)
+    assert [c.text for c in found(paper)] == [f"Figure 1. It shows that {WORDS}."]

@@ -176,6 +176,21 @@ def test_a_caption_beside_its_picture(paper: Paper) -> None:
     assert found.method == "graphics-beside-caption"
 
 
+def test_a_caption_in_one_column_beside_its_graphic_in_the_other(paper: Paper) -> None:
+    """A figure over both columns whose caption stands beside it, right above a figure of one column."""
+    page = paper.page()
+    box = plot(page, (280, 54, 558, 200))
+    caption(page, (54, 264), 100, "Figure 1: Loss over steps, for the two seeds that were run until the end of it.")
+    below = plot(page, (58, 222, 293, 340))
+    caption(page, LEFT, 346, "Figure 2: Loss over steps, for the two seeds that were run.")
+    prose(page, LEFT, 390, 28)
+    prose(page, RIGHT, 222, 42)
+    found = paper.regions()
+    assert iou(box_of(found["1"]), box) > 0.95
+    assert found["1"].method == "graphics-beside-caption"
+    assert iou(box_of(found["2"]), below) > 0.95
+
+
 def test_thousands_of_paths_are_one_figure(paper: Paper) -> None:
     page = paper.page()
     box = plot(page, (58, 60, 293, 190), points=5000)
