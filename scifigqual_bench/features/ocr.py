@@ -24,17 +24,24 @@ from scifigqual_bench.features._opencv import cv2
 from scifigqual_bench.features.vision import Pixels
 from scifigqual_bench.records import TextBox
 
-READ_AREA = 1.4e6
-"""Pixels to which an image is scaled before text is looked for. An area, not a side: a wide strip keeps its letters."""
-MAX_ENLARGEMENT = 2.0
+READ_AREA = 3.0e6
+"""Pixels to which a larger image is reduced before text is looked for. An area, not a side: a wide strip keeps its
+letters."""
+ENLARGED_AREA = 1.0e6
+"""Pixels to which a smaller one is enlarged, within :data:`ENLARGEMENT`."""
+ENLARGEMENT = 1.2, 2.0
 TALL = 1.5
 """Height over width from which a piece of text is taken to run upwards and is turned before it is read."""
 DOUBTFUL = 0.7
 """Confidence under which a turned piece is read the other way up as well."""
 NARROW = 2.5
 """Width over height up to which a piece is padded before it is read."""
-PADDED = 320 / 48
-"""Width over height to which it is padded: what the model was trained on."""
+PADDED = 128 / 48
+"""Width over height to which it is padded first: with less, digits are taken for letters."""
+PADDED_AGAIN = 320 / 48
+"""Width over height to which it is padded where that leaves a doubt: what the model was trained on."""
+SURE = 0.9
+"""Confidence from which a narrow piece is not read again."""
 GREY = (127, 127, 127)
 MIN_CONFIDENCE = 0.5
 """Confidence under which nothing was read."""
@@ -73,9 +80,10 @@ class RapidOcr:
 
     The image is scaled once, text is looked for, and each piece is read on its own, at its own width: in batches,
     pieces are padded to the widest of them, which costs a CPU more than batches gain, and the result would depend on
-    what else is in the batch. Only narrow pieces, such as tick labels, are padded as the model knows them: without it
-    digits are taken for letters. No classifier looks which way up a piece is: what is tall is taken to run upwards,
-    and where it can't be read so, downwards. ``benchmarks/features.py`` measures what that gains.
+    what else is in the batch. Only narrow pieces, such as tick labels, are padded, for without it digits are taken for
+    letters: a little first, and as the model knows them where that leaves a doubt. No classifier looks which way up a
+    piece is: what is tall is taken to run upwards, and where it can't be read so, downwards.
+    ``benchmarks/features.py`` measures what that gains.
 
     Same image, same machine: same result. The models load at the first image.
 
@@ -161,16 +169,25 @@ class RapidOcr:
         return read
 
     def _recognised(self, cuts: list[np.ndarray]) -> list[tuple[str, float]]:
+        """Text and confidence of each level piece."""
+        read = self._read_padded(cuts, PADDED)
+        unsure = [k for k, cut in enumerate(cuts) if _narrow(cut) and read[k][1] < SURE]
+        for k, again in zip(unsure, self._read_padded([cuts[k] for k in unsure], PADDED_AGAIN), strict=True):
+            read[k] = again
+        return read
+
+    def _read_padded(self, cuts: list[np.ndarray], ratio: float) -> list[tuple[str, float]]:
         if not cuts:
             return []
-        found = self._engine.recognize_txt([_padded(cut) for cut in cuts])
+        found = self._engine.recognize_txt([_padded(cut, ratio) for cut in cuts])
         return list(zip(found.txts, map(float, found.scores), strict=True))
 
 
 def _scaled(image: np.ndarray) -> np.ndarray:
-    """An image of :data:`READ_AREA`, enlarged at most :data:`MAX_ENLARGEMENT` times."""
+    """An image at the size at which text is looked for."""
     height, width = image.shape[:2]
-    scale = min(MAX_ENLARGEMENT, math.sqrt(READ_AREA / (width * height)))
+    enlarged = np.clip(math.sqrt(ENLARGED_AREA / (width * height)), *ENLARGEMENT)
+    scale = min(enlarged, math.sqrt(READ_AREA / (width * height)))
     size = (max(1, round(width * scale)), max(1, round(height * scale)))
     return cv2.resize(image, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC)
 
@@ -184,12 +201,17 @@ def _cut(image: np.ndarray, corners: np.ndarray) -> np.ndarray:
     return cv2.warpPerspective(image, turn, size, borderMode=cv2.BORDER_REPLICATE, flags=cv2.INTER_CUBIC)
 
 
-def _padded(cut: np.ndarray) -> np.ndarray:
-    """A narrow piece of text with grey on its right, as the model pads what it reads; any other as it is."""
+def _narrow(cut: np.ndarray) -> bool:
     height, width = cut.shape[:2]
-    if width > NARROW * height:
+    return width <= NARROW * height
+
+
+def _padded(cut: np.ndarray, ratio: float) -> np.ndarray:
+    """A narrow piece of text with grey on its right, as the model pads what it reads; any other as it is."""
+    if not _narrow(cut):
         return cut
-    return cv2.copyMakeBorder(cut, 0, 0, 0, round(PADDED * height) - width, cv2.BORDER_CONSTANT, value=GREY)
+    height, width = cut.shape[:2]
+    return cv2.copyMakeBorder(cut, 0, 0, 0, round(ratio * height) - width, cv2.BORDER_CONSTANT, value=GREY)
 
 
 def _sides(corners: np.ndarray) -> tuple[float, float]:

@@ -104,3 +104,33 @@ def test_wrong_arguments():
         ocr.ocr_engine("tesseract")
     with pytest.raises(ValueError, match="at least 1"):
         ocr.RapidOcr(threads=0)
+
+
+@pytest.mark.parametrize(
+    ("size", "side"),
+    [
+        pytest.param(200, 400, id="tiny: twice"),
+        pytest.param(800, 1000, id="small: to the area that is enlarged to"),
+        pytest.param(1000, 1200, id="common: a little"),
+        pytest.param(4000, 1732, id="large: to the area that is read"),
+    ],
+)
+def test_text_is_looked_for_at_a_size_that_follows_from_the_area(size, side):
+    square, strip = np.zeros((size, size, 3), np.uint8), np.zeros((size // 4, size * 4, 3), np.uint8)
+    assert ocr._scaled(square).shape[:2] == (side, side)
+    assert ocr._scaled(strip).shape[:2] == pytest.approx((side / 4, side * 4), abs=1)
+
+
+def test_only_a_narrow_piece_in_doubt_is_read_again_and_then_as_wide_as_the_model_knows(monkeypatch):
+    narrow, sure, wide = (np.zeros((48, width, 3), np.uint8) for width in (40, 60, 300))
+    shapes = []
+
+    def read(self, cuts, ratio):
+        shapes.append([ocr._padded(cut, ratio).shape[1] for cut in cuts])
+        first = {40: ("I", 0.8), 60: ("10", 0.99), 300: ("Epoch", 0.6)}
+        return [first[cut.shape[1]] if ratio == ocr.PADDED else ("1", 0.7) for cut in cuts]
+
+    monkeypatch.setattr(ocr.RapidOcr, "_read_padded", read)
+    found = ocr.RapidOcr()._recognised([narrow, sure, wide])
+    assert found == [("1", 0.7), ("10", 0.99), ("Epoch", 0.6)]
+    assert shapes == [[128, 128, 300], [320]]
