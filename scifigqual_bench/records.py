@@ -286,6 +286,7 @@ class ImageFeatures(Record):
             where there are none, and without the PDF: the resolution of the rendering says nothing of the figure.
         jpeg_blockiness: Jumps at the borders of 8 x 8 blocks over those elsewhere, about 1 without blocks: of the
             embedded JPEG images or, without the PDF, of the image as it came. None where no JPEG is embedded.
+        jpeg_quality: Quality setting, 1..100, with which that JPEG was stored; None where there is none.
         blur_laplacian: Variance of the Laplacian of the grey image (0..255 scale); low is blurred.
         edge_density: Share of pixels that Canny marks as edges.
         whitespace_share: Share of pixels with grey >= 245.
@@ -335,6 +336,7 @@ class ImageFeatures(Record):
     raster_share: Share | None = None
     effective_dpi: float | None = None
     jpeg_blockiness: float | None = None
+    jpeg_quality: int | None = None
     blur_laplacian: float
     edge_density: Share
     whitespace_share: Share

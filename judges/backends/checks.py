@@ -210,14 +210,19 @@ def colour_name(colour: str) -> str:
     return "brown" if name in ("red", "orange") and value < 0.65 else name
 
 
-def jpeg_artefacts(view: View, *, above: float) -> str | None:
-    """Visible blocks of JPEG compression in a figure that is an image; a small photo in a drawing is left alone."""
+def jpeg_artefacts(view: View, *, above: float, quality: int) -> str | None:
+    """Visible blocks of JPEG compression in a figure that is an image; a small photo in a drawing is left alone.
+
+    Told by the blocks themselves, or by the ``quality`` with which a figure with text was stored, at most.
+    """
     image = view.image
-    if image is None or (image.jpeg_blockiness or 0.0) <= above:
+    if image is None or (image.raster_share is not None and image.raster_share < MOSTLY_RASTER):
         return None
-    if image.raster_share is not None and image.raster_share < MOSTLY_RASTER:
-        return None
-    return f"steps at the borders of JPEG blocks are {image.jpeg_blockiness:.2f} times those within, over {above:g}"
+    if (image.jpeg_blockiness or 0.0) > above:
+        return f"steps at the borders of JPEG blocks are {image.jpeg_blockiness:.2f} times those within, over {above:g}"
+    if image.text_boxes and image.jpeg_quality is not None and image.jpeg_quality <= quality:
+        return f"the figure is stored as JPEG of quality {image.jpeg_quality} of 100"
+    return None
 
 
 _TALL = re.compile(r"[A-Zbdfhkl0-9]")

@@ -20,7 +20,7 @@ from scifigqual_bench.features.ocr import NoOcr, OcrEngine
 from scifigqual_bench.features.overlap import caption_overlap
 from scifigqual_bench.features.reading import read_text
 from scifigqual_bench.features.text import font_sizes_pt, overlapping, panel_letters, reading_order
-from scifigqual_bench.features.vision import Pixels, jpeg_blockiness, vision_statistics
+from scifigqual_bench.features.vision import Pixels, jpeg_blockiness, jpeg_quality, vision_statistics
 from scifigqual_bench.records import ImageFeatures, SidecarFeatures, TextBox
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _rasters(image: bytes | Image.Image, printed: PrintedFigure | None, size: tu
     height, width = size
     if printed is None:
         picture = Image.open(io.BytesIO(image)) if isinstance(image, bytes) else image
-        return {"jpeg_blockiness": _blockiness(picture) if picture.format == "JPEG" else None}
+        return _jpeg(picture) if picture.format == "JPEG" else {}
     areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (raster.bbox for raster in printed.rasters)]
     large = [r for r, area in zip(printed.rasters, areas, strict=True) if area >= MIN_RASTER * width * height]
     jpegs = [(area, r.jpeg) for r, area in zip(printed.rasters, areas, strict=True) if r.jpeg is not None]
@@ -134,18 +134,19 @@ def _rasters(image: bytes | Image.Image, printed: PrintedFigure | None, size: tu
     return {
         "raster_share": round(_covered_share([list(r.bbox) for r in printed.rasters], width, height), 4),
         "effective_dpi": min((r.dpi for r in large), default=None),
-        "jpeg_blockiness": _blockiness(largest) if largest else None,
+        **(_jpeg(largest) if largest else {}),
     }
 
 
-def _blockiness(image: Image.Image | bytes) -> float | None:
-    """Blocks of a JPEG as it is stored; None where it can't be decoded."""
+def _jpeg(image: Image.Image | bytes) -> dict:
+    """Blocks and quality of a JPEG as it is stored; nothing where it can't be decoded."""
     try:
         picture = Image.open(io.BytesIO(image)) if isinstance(image, bytes) else image
         _check_size(picture)
-        return jpeg_blockiness(np.asarray(picture.convert("L")))
+        blocks = jpeg_blockiness(np.asarray(picture.convert("L")))
+        return {"jpeg_blockiness": blocks, "jpeg_quality": jpeg_quality(picture)}
     except (ImageError, OSError, SyntaxError):  # Pillow's errors on damaged data; the figure was rendered all the same
-        return None
+        return {}
 
 
 def decode(image: bytes | Image.Image) -> Pixels:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from scifigqual_bench.features._opencv import cv2
 from scifigqual_bench.features.colour import MIN_CHROMA
@@ -33,6 +34,8 @@ BLOCK = 8
 """Side of a JPEG block."""
 STEP = 24
 """Grey values from which a step is an edge of the picture rather than of a block."""
+STANDARD_DC = 16
+"""First entry of the luminance table of the JPEG standard, annex K."""
 MIN_STEPS = 200
 """Steps at borders of blocks, below which their mean says nothing."""
 
@@ -172,6 +175,19 @@ def jpeg_blockiness(grey: NDArray[np.uint8]) -> float | None:
     if places.min() < MIN_STEPS or jumps[1] == 0:
         return None
     return round(float(jumps[0] / places[0] / (jumps[1] / places[1])), 3)
+
+
+def jpeg_quality(picture: Image.Image) -> int | None:
+    """Quality setting, 1..100, of the encoder that stored a JPEG, by the first entry of its luminance table.
+
+    For encoders that scale the tables of the JPEG standard, as libjpeg does; exact up to 90, within 3 above. None for
+    anything but a JPEG.
+    """
+    tables = getattr(picture, "quantization", None)
+    if not tables:
+        return None
+    scale = 100 * tables[0][0] / STANDARD_DC
+    return max(1, min(100, round(5000 / scale if scale > 100 else (200 - scale) / 2)))
 
 
 def clipped_edges(rgb: Pixels) -> list[str]:

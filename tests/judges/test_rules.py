@@ -178,7 +178,14 @@ EXAMPLES: dict[str, tuple[View, list[View]]] = {
     ),
     "VC-JPEG": (
         view(jpeg_blockiness=1.5),
-        [view(jpeg_blockiness=1.3), view(jpeg_blockiness=1.5, raster_share=0.1), view()],
+        [
+            view(jpeg_blockiness=1.3),
+            view(jpeg_blockiness=1.5, raster_share=0.1),
+            view(jpeg_blockiness=1.3, jpeg_quality=75),
+            view(jpeg_blockiness=1.3, jpeg_quality=10, raster_share=0.1),
+            view(jpeg_blockiness=1.3, jpeg_quality=10, text_boxes=[]),  # a photograph
+            view(),
+        ],
     ),
     "VC-CUT-TITLE": (
         view(text_boxes=[rising("Accuracy (%)", 0.0)]),
@@ -380,6 +387,11 @@ def test_a_rule_is_documented_and_moves_known_dimensions(rule: Rule) -> None:
     assert rule.dimensions
     assert rule.cap is None or rule.ceilings
     assert rule.severity == "none" or rule.is_fault
+
+
+def test_a_poor_jpeg_is_told_by_its_quality_too() -> None:
+    told_ = found(view(jpeg_blockiness=1.2, jpeg_quality=10))
+    assert told_["VC-JPEG"] == "the figure is stored as JPEG of quality 10 of 100"
 
 
 def test_a_bare_pointer_is_quoted() -> None:
