@@ -2,9 +2,10 @@
 
     python benchmarks/features.py [PAPERS] [--every N]
 
-PAPERS (default: ../shared/papers beside the checkout) holds ``pdfs/ID.pdf``. The figures are cut out first. Then all of
-them are read by rapidocr with its defaults, figure by figure; by this project's engine; and the way that builds read
-them, from the PDF first. Times are processor time on one core, since a machine may be shared; models are loaded before.
+PAPERS (default: ../shared/papers beside the checkout) holds ``pdfs/ID.pdf``. The figures are cut out first. Then each
+of them is read by rapidocr with its defaults, by this project's engine, and the way that builds read it, from the PDF
+first: in turn, figure by figure, so that what else a shared machine does slows all of them alike. Times are processor
+time on one core; models are loaded before.
 
 Accuracy is counted on the figures whose text the PDF tells in full (no embedded image, no text drawn as shapes). Words
 are the distinct content words and numbers of a figure, as for the overlap with captions. Axes and panel letters are
@@ -77,12 +78,15 @@ def measure(cases: Sequence[Case], told: Sequence[int]) -> None:
         "this project, OCR alone": lambda case: engine.read(case.rgb),
         "this project, PDF first": lambda case: read_text(case.rgb, engine, case.found.printed).boxes,
     }
-    texts, seconds = {}, {}
-    for name, read in readers.items():
+    texts: dict[str, list[list[TextBox]]] = {name: [] for name in readers}
+    seconds = dict.fromkeys(readers, 0.0)
+    for read in readers.values():
         read(cases[0])  # loads the models
-        start = time.process_time()
-        texts[name] = [read(case) for case in cases]
-        seconds[name] = time.process_time() - start
+    for case in cases:
+        for name, read in readers.items():
+            start = time.process_time()
+            texts[name].append(read(case))
+            seconds[name] += time.process_time() - start
     base = seconds["rapidocr, defaults"]
     print(f"{'speed':28}{'figures/s':>10}{'times':>8}")
     for name, spent in seconds.items():
