@@ -38,8 +38,7 @@ def read_prices(path: Path) -> dict[str, Price]:
         InputError: The file is no such table.
     """
     try:
-        # Whole numbers are prices too, so the table is not read strictly.
-        return TypeAdapter(dict[str, Price]).validate_python(yaml.safe_load(path.read_bytes()), strict=False)
+        return TypeAdapter(dict[str, Price]).validate_python(yaml.safe_load(path.read_bytes()))
     except yaml.YAMLError as error:
         raise InputError(f"{path}: not YAML ({' '.join(str(error).split())})") from None
     except ValidationError as error:

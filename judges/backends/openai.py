@@ -203,12 +203,14 @@ class OpenAIBackend:
         return Response("", "error", f"{outcome.reason}{tries}")
 
     def _body(self, request: Request) -> dict[str, Any]:
-        content = [
+        content: str | list[dict[str, Any]] = [
             {"type": "text", "text": part}
             if isinstance(part, str)
             else {"type": "image_url", "image_url": {"url": part.data_uri}}
             for part in request.content
         ]
+        if not request.images:  # servers of models that see nothing may pass over parts, without a word
+            content = "\n\n".join(part for part in request.content if isinstance(part, str))
         limit = {self._options.max_tokens_field: self._options.max_tokens * (len(request.figures) or 1)}
         body = {
             "model": self._models[bool(request.images)],

@@ -160,7 +160,10 @@ def _temperature(text: str) -> float | None:
 def _shard(text: str) -> Shard:
     from scifigqual_bench.judges.shards import Shard
 
-    return Shard.parse(text)
+    try:
+        return Shard.parse(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected i/n with i from 1 to n, found {text}") from None
 
 
 def _judge(args: argparse.Namespace) -> int:

@@ -204,3 +204,19 @@ def test_what_does_not_fit_together_is_told(
     assert main(["judge", "--dataset", str(sample_dataset), *placed]) == 1
     assert message in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--shard", "5/4"], "argument --shard: expected i/n with i from 1 to n, found 5/4"),
+        (["--shard", "half"], "argument --shard: expected i/n with i from 1 to n, found half"),
+        (["--max-cost", "nan"], "argument --max-cost: expected a number above 0, found nan"),
+    ],
+)
+def test_an_argument_of_another_form_is_told(
+    arguments: list[str], message: str, sample_dataset: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["judge", "--dataset", str(sample_dataset), "--run", "F3", "--dry-run", *arguments])
+    assert message in capsys.readouterr().err

@@ -79,11 +79,16 @@ def good(request: dict[str, Any]) -> Reply:
 
 def user_text(request: dict[str, Any]) -> str:
     """The user's part of the prompt."""
-    return "\n".join(part["text"] for part in request["messages"][1]["content"] if part["type"] == "text")
+    return "\n".join(part["text"] for part in _parts(request) if part["type"] == "text")
+
+
+def _parts(request: dict[str, Any]) -> list[dict[str, Any]]:
+    content = request["messages"][1]["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def image_uri(request: dict[str, Any]) -> str | None:
-    parts = [part for part in request["messages"][1]["content"] if part["type"] == "image_url"]
+    parts = [part for part in _parts(request) if part["type"] == "image_url"]
     return parts[0]["image_url"]["url"] if parts else None
 
 

@@ -69,6 +69,7 @@ def test_a_price_table(tmp_path: Path) -> None:
         ("a: {prompt: 1}", "a.completion: Field required"),
         ("a: {prompt: -1, completion: 2}", "a.prompt: Input should be greater than or equal to 0"),
         ("a: {prompt: .nan, completion: 2}", "a.prompt: Input should be a finite number"),
+        ("a: {prompt: true, completion: 2}", "a.prompt: Input should be a valid number"),
         ("- 1", "table: Input should be a valid dictionary"),
         ("a: {", "not YAML"),
     ],

@@ -366,6 +366,14 @@ def test_what_is_sent(backend: Make) -> None:
     assert rest == {"model": "vlm", "temperature": 0.5, "max_tokens": 77, "seed": 3, "reasoning_effort": "low"}
 
 
+def test_a_call_without_an_image_is_plain_text(backend: Make) -> None:
+    """llama-cpp-python drops the parts of such a message for most chat formats, and answers all the same."""
+    request = build_request("language", item())
+    with ChatServer() as server:
+        backend(server).generate([request])
+    assert server.requests[0]["messages"][1] == {"role": "user", "content": request.user}
+
+
 def test_what_is_left_to_the_server_is_not_sent(backend: Make) -> None:
     bare: dict[str, Any] = {"temperature": None, "structured": "none", "max_tokens_field": "max_completion_tokens"}
     _, server = judged(backend, lambda _: completion(GOOD), **bare)
