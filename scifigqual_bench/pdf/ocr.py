@@ -17,7 +17,8 @@ from scifigqual_bench.records import TextBox
 if TYPE_CHECKING:
     from scifigqual_bench.features.ocr import OcrEngine
 
-DPI = 150.0
+DPI = 120.0
+"""A page is read at this: the engine enlarges it a little, and from more it cuts rows into pieces."""
 MAX_SIDE = 4000
 """Pixels: a page that would be larger is read at a lower resolution."""
 HEIGHT_TO_SIZE = 0.78

@@ -11,7 +11,7 @@ import pytest
 from scifigqual_bench.features.ocr import NoOcr, OcrEngine, ocr_engine
 from scifigqual_bench.pdf.captions import find_captions
 from scifigqual_bench.pdf.document import Page, read_document
-from scifigqual_bench.pdf.ocr import is_scan, read_scans
+from scifigqual_bench.pdf.ocr import DPI, is_scan, read_scans
 from scifigqual_bench.pdf.regions import Region, find_regions
 from scifigqual_bench.records import TextBox
 from tests.pdf.made_pdf import Paper, caption, iou, plot, rows_of_text
@@ -79,7 +79,7 @@ class Ruler:
     name = "ruler"
 
     def read(self, rgb: np.ndarray) -> list[TextBox]:
-        scale = 150 / 72
+        scale = DPI / 72
         box = [v * scale for v in (100.0, 50.0, 160.0, 62.0)]
         return [TextBox(text="word", confidence=1.0, bbox=box)]
 
