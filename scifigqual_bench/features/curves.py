@@ -107,7 +107,8 @@ def _direction(x: np.ndarray, y: np.ndarray, plot: _Plot) -> Literal["rising", "
     way = float(heights[-1] - heights[0]) / height
     if np.ptp(heights) <= LEVEL * height:
         return "level"
-    if abs(way) < CLEAR or abs(_rank_correlation(heights)) < STEADY or _rank_correlation(heights) * way < 0:
+    steady = _rank_correlation(heights)
+    if abs(way) < CLEAR or abs(steady) < STEADY or steady * way < 0:
         return "mixed"
     return "rising" if (way > 0) != plot.turned else "falling"
 
